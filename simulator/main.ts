@@ -23,6 +23,6 @@ process.once('disconnect', stop);
 process.channel?.unref();
 
 function stop(): void {
-  // Nothing is left to run after this, so that the process ends by itself.
+  // Closing the simulator leaves no open handle, so the process ends by itself.
   void simulator.close();
 }

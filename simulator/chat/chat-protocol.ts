@@ -12,7 +12,7 @@ export interface WireEvent {
   text: string;
 }
 
-/** How one protocol reads a request and words an answer. Nothing here touches the network. */
+/** Translation of requests and answers for one protocol, without access to the network. */
 export interface ChatProtocol {
   readonly streamType: string;
   /** Throws InvalidRequest when the request does not follow the protocol. */

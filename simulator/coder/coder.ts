@@ -42,7 +42,7 @@ export function nextMove(request: ChatRequest): Move {
   return say(report(situation));
 }
 
-/** Never without an end: after so many turns, refusals or failures it says what it has. */
+/** Ends every conversation: after many turns, refusals or failures it reports what it has. */
 const giveUp: Rule = (situation) => {
   const failed = stepsOf(situation, ...CHANGING_TOOLS, 'plan_create').filter((step) => step.failed);
   const isRefused = failed.some(({ result }) => NO_CONSENT.test(result));

@@ -7,7 +7,7 @@ import { readTask, type Task } from './task.js';
 
 export const CHANGING_TOOLS = ['edit_file', 'write_file', 'delete_file'];
 
-/** Everything that a coder decides from, read from each request: nothing is kept in between. */
+/** Input of every decision of the coder, read from each request: no state is kept in between. */
 export interface Situation extends Conversation {
   readonly task: Task;
   readonly repository: Repository;

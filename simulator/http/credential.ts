@@ -9,7 +9,7 @@ export function credentialOf(exchange: Exchange): string {
   return exchange.header('x-api-key') || bearer;
 }
 
-/** Why the credential is refused, or undefined when it is accepted. Any key but one is good. */
+/** Reason for refusing the credential; undefined if it is accepted. Any key but one is valid. */
 export function credentialProblem(exchange: Exchange, protocol: Protocol): string | undefined {
   const credential =
     protocol === 'messages' ? exchange.header('x-api-key') : credentialOf(exchange);

@@ -27,7 +27,7 @@ export interface UploadFailure {
   readonly error: DomainError;
 }
 
-/** Some of several files may be stored: `data` has the outcome of each. */
+/** At least one of several files was not stored: `data` has the outcome of each. */
 export class UploadFailedError extends DomainError {
   readonly code: ErrorCode;
 

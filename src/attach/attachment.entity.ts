@@ -52,7 +52,7 @@ export class Attachment {
   @Varchar(40, nullable) encoding: string | null;
   @Smallint({ default: AttachmentStatus.pending }) status: number;
 
-  /** Why it failed; null unless it has. */
+  /** Cause of a failure; null without one. */
   @Varchar(500, nullable) failure: string | null;
 
   /** Remark of a user. */
@@ -94,7 +94,7 @@ export class Attachment {
   @Timestamp(nullable) dueAt: Date | null;
   @Integer({ default: 0 }) attempts: number;
 
-  /** Since when its source or a service that it needs is away, as far as attempts have seen. */
+  /** Time since which its source or a required service is unavailable, as seen by the attempts. */
   @Timestamp(nullable) awaitedSince: Date | null;
 
   /** Token of the worker that may write; a worker that lost it stops. */

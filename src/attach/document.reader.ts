@@ -16,7 +16,7 @@ export class DocumentReader {
     private readonly parser: DocumentParser,
   ) {}
 
-  /** Why no file of this content can ever be parsed, and what to do instead; undefined where it may be. */
+  /** Reason why no file of this content can be parsed, and what to do instead; undefined if it may be. */
   async refusal(
     tenantId: string,
     { id, originalName, mimeType, byteSize }: StoredFileInfo,

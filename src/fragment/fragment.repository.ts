@@ -151,7 +151,7 @@ export class FragmentRepository {
     });
   }
 
-  /** Behind the last one; where that has the largest number there is, the same. */
+  /** Index behind the last fragment; equal to it if that is the largest possible number. */
   private async nextIdx(tenantId: string, attachmentId: number): Promise<number> {
     const [row] = await this.database.query<{ next: number }>(
       `SELECT least(coalesce(max(idx)::bigint + 1, 0), 2147483647) AS next FROM fragment
@@ -211,7 +211,7 @@ export interface DocumentInfo {
 /** Search for documents by a text that names them. */
 export interface DocumentSearch {
   readonly text: string;
-  /** Only documents whose metadata fits. */
+  /** Condition on the metadata of the documents. */
   readonly filter: MetadataFilter | undefined;
   readonly limit: number;
 }

@@ -20,7 +20,7 @@ export interface DocumentScope {
   readonly docId: string;
 }
 
-/** Between the headings of a fragment, outermost first, where they are written as one text. */
+/** Separator of the headings of a fragment, outermost first, in a single text. */
 export const HEADING_SEPARATOR = ' > ';
 
 /**

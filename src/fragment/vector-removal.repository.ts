@@ -25,7 +25,7 @@ const MAX_PAUSE_SECONDS = 600;
 export class VectorRemovalRepository {
   constructor(private readonly database: Database) {}
 
-  /** Claimed for its first attempt, which has `limitSeconds`. */
+  /** Inserts a removal that is claimed for its first attempt, of `limitSeconds`. */
   async insert(
     { tenantId, knowledgeId }: VectorScope,
     store: string,

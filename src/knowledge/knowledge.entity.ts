@@ -31,7 +31,7 @@ export class KnowledgeBase extends Columns(KNOWLEDGE_SETTINGS) {
   /** Code of the store that holds its vectors; null before the first ones. Only parsing all documents again changes it. */
   @Varchar(20, nullable) vectorStore: string | null;
 
-  /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */
+  /** Time since which vectors of its fragments are known to be missing in the vector store; null if none is. */
   @Timestamp(nullable) vectorsLostAt: Date | null;
   @CreateTime() createTime: Date;
   @Revision() revision: number;

@@ -5,7 +5,7 @@ import { allOf, msg } from '../platform/message/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
 
-/** Who may read and change a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
+/** Read and write access to a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
 export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
   if (isOfSession(knowledge)) return knowledge.userId === caller.userId;
   if (!isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;

@@ -124,7 +124,7 @@ export const KNOWLEDGE_SETTINGS = {
     description: 'modelName of a model of category vector; required before the first parsing',
     example: 'text-embedding-3-small',
   }),
-  // Kept as entered (docs/WIRE.md, Knowledge bases).
+  // The value is stored as entered (docs/WIRE.md, Knowledge bases).
   vectorModel: line('', {
     section: 'index',
     parsing: 'vectors',

@@ -48,7 +48,7 @@ export interface RetrievalRequest {
   readonly fragmentIds?: readonly number[] | undefined;
   /** Only these documents of the base are searched; absent: all. */
   readonly attachmentIds?: readonly number[] | undefined;
-  /** Only documents whose metadata fits are searched, as it is when the search begins. */
+  /** Restricts the search to documents whose metadata fits when the search begins. */
   readonly filter?: MetadataFilter | undefined;
   /** Whether to return the dropped candidates with the reason. */
   readonly explain?: boolean;
@@ -81,7 +81,7 @@ interface Ranking {
   readonly state: RetrievalResult['rerank'];
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
-  /** Why the order before the reranker is used, for all or for some. */
+  /** Reason why all or some results are in the order before the reranker. */
   readonly notice?: Message;
 }
 

@@ -22,7 +22,7 @@ export interface RetrievalSettings {
   readonly hybridAlpha: number;
   readonly enableRerank: boolean;
   readonly rerankModel: string;
-  /** Less than topK where rerankTopN is smaller. */
+  /** Number of results; less than topK if rerankTopN is smaller. */
   readonly limit: number;
   /** Number of fragments that each channel searches for. */
   readonly depth: number;
@@ -50,7 +50,7 @@ export interface Explanation {
   readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;
   /** The reranker's score and rank; null when it was not used, failed, or omitted the fragment. */
   readonly rerank: { readonly rank: number; readonly score: number } | null;
-  /** Why it is not in the result; null if it is. */
+  /** Reason for its exclusion; null if it is in the result. */
   readonly dropped: string | null;
 }
 
@@ -69,7 +69,7 @@ export interface ChannelReport {
   /** Number of fragments that it found, without those below the similarity threshold. */
   readonly hits: number;
   readonly milliseconds: number;
-  /** Why it failed. */
+  /** Cause of the failure of the channel. */
   readonly failure?: Message;
   /** Vectors of the base were lost and are not all made again yet, so that fragments may be missing. */
   readonly incomplete?: boolean;
@@ -77,7 +77,9 @@ export interface ChannelReport {
 
 /** Nearest fragments of the vector channel that the similarity threshold excluded. */
 export interface BelowThreshold {
-  /** At most the depth of the channel; fragments that the keyword channel found as well are excluded. */
+  /**
+   * Number of excluded fragments, at most the depth of the channel; those that the keyword channel found do not count.
+   */
   readonly count: number;
   /** The highest cosine similarity among them; null where there are none. */
   readonly bestScore: number | null;

@@ -142,7 +142,7 @@ function isText(head: Buffer): boolean {
 /** Files of rules in the format of gitignore, the later ones stronger. */
 const RULE_FILES = ['.gitignore', '.ignore'];
 
-/** Never imported, wherever it lies. Folders end with a slash. */
+/** Entries that are never imported, at any depth. Folders end with a slash. */
 const NEVER = new Set([
   ...RULE_FILES,
   '.DS_Store',

@@ -13,7 +13,7 @@ import type { Claim } from './parsing.repository.js';
 import { UpstreamError } from '../../provider/index.js';
 
 interface EmbeddedTexts {
-  /** Whose document it is. */
+  /** Owner of the document. */
   readonly caller: ModelUser;
   readonly model: ResolvedEmbeddingModel;
   readonly texts: readonly string[];

@@ -21,7 +21,7 @@ export class RequesterGoneError extends InvalidInputError {
   }
 }
 
-/** This process does not find the source file; another one, or this one later, may. */
+/** The source file is missing on this process; another process, or this one later, may find it. */
 export class SourceElsewhereError extends InvalidInputError {
   readonly waitingFor: Message;
 

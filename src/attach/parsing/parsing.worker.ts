@@ -46,10 +46,13 @@ const WAITING_FOR = 200;
  */
 const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
-/** Between attempts while the vector store, the file storage or the database is away; the second after the first hour. They have no end. */
+/**
+ * Interval of attempts while the vector store, the file storage or the database is unavailable; the longer one after
+ * the first hour. These attempts do not end.
+ */
 const AWAY_SECONDS = 10;
 const LONG_AWAY_SECONDS = 60;
-/** Between attempts to store how one has ended. */
+/** Interval of attempts to record an outcome. */
 const RECORD_RETRY_MS = 1_000;
 
 const DIED = msg`The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.`;

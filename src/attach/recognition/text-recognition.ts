@@ -87,7 +87,7 @@ interface TesseractSettings {
 
 /** About 300 dots per inch of A4, for which tesseract is trained. */
 const TESSERACT_SIDE_PX = 3_500;
-/** More than any page holds. */
+/** Maximum length of recognised text, above that of any page. */
 const MAX_TEXT_CHARS = 4 * 1_024 * 1_024;
 const MAX_REASON_CHARS = 200;
 

@@ -148,7 +148,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
       await store.removeKnowledge(scope, signal);
       return scope.count;
     }
-    // Left behind by a move to another store.
+    // Vectors that a move to another store left behind.
     const isElsewhere = base.vectorStore !== null && base.vectorStore !== store.code;
     let orphanCount = 0;
     let after = 0;

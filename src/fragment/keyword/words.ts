@@ -49,7 +49,9 @@ export const FUNCTION_WORDS: Readonly<Record<string, Readonly<Record<string, str
 export interface Word {
   /** Lower-case text. */
   readonly text: string;
-  /** Written in capitals alone, like IT or WHO, or a part of a code, like the A of A320: never a stop word. */
+  /**
+   * Whether it is in capitals, like IT or WHO, or part of a code, like the A of A320; such a word is never a stop word.
+   */
   readonly capitals: boolean;
   /** Whether it is one character of a code, like the A of A320: searched for, but indexed only as part of the code. */
   readonly isSign?: boolean;
@@ -64,7 +66,7 @@ export interface JoinedWords {
   readonly to: number;
   /** A name or a code: a text that has it says more than one that has its words. Other words are only written differently. */
   readonly isName: boolean;
-  /** Written apart: no name where one of its words is a stop word. */
+  /** Whether the words are separate; they are not a name if one of them is a stop word. */
   readonly isApart: boolean;
   /** Any word and a number, such as version 7: asked for, but too many to be stored. */
   readonly isAskedOnly: boolean;
@@ -331,7 +333,7 @@ function lowerCase(written: string): string {
 }
 
 function cut(term: string): string {
-  // Never through the middle of a character.
+  // The cut never splits a character.
   return term.length <= MAX_TERM_CHARS ? term : term.slice(0, MAX_TERM_CHARS).toWellFormed();
 }
 

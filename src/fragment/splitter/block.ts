@@ -50,7 +50,7 @@ export interface TableBlock<Type extends string> {
 
 /** Split settings of a knowledge base. */
 export interface SplitSettings {
-  /** No fragment has more characters (UTF-16 code units). Above 0. */
+  /** Maximum length of a fragment in UTF-16 code units; above 0. */
   readonly textBlockSize: number;
   /** Characters that a fragment repeats of the one before it. At least 0, below textBlockSize. */
   readonly overlapChar: number;
@@ -60,7 +60,7 @@ export interface SplitSettings {
 
 /** Fragment without an id. */
 export interface FragmentDraft {
-  /** Never empty. A table's fragment begins with its repeated header, which lies outside of start and end. */
+  /** Text, never empty. A table's fragment begins with its repeated header, which is outside start and end. */
   readonly content: string;
   readonly start: number;
   readonly end: number;

@@ -42,7 +42,7 @@ function beginningAt(text: string, at: number, separator: string): Beginning {
   return goesOn(text, start, at) ? Beginning.line : Beginning.sentence;
 }
 
-/** Within text that has no blank there: sentences and clauses of Chinese, Japanese and their kin. */
+/** Boundary in text without a blank at the offset: sentences and clauses of Chinese, Japanese and similar scripts. */
 function beginningInRun(text: string, at: number): Beginning {
   const before = classOf(text.charCodeAt(at - 1));
   if (before === 0) return Beginning.none;

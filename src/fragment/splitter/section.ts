@@ -139,7 +139,7 @@ class Grouping {
     return above.small && part.small && this.lengthOf(both) <= this.size * JOINED;
   }
 
-  /** Nothing but headings, which never stand alone where text follows. */
+  /** Whether the group has headings only, which are joined with the text that follows. */
   private isBare({ first, end }: Group): boolean {
     return this.texts[first] === this.texts[end];
   }

@@ -65,7 +65,7 @@ export class Evaluation {
   @TenantId() tenantId: string;
   @Bigint() knowledgeId: number;
 
-  /** Who ran it; null when the user was deleted. */
+  /** User who ran it; null when the user was deleted. */
   @Bigint(nullable) userId: number | null;
   @Jsonb() settings: MeasuredSettings;
 

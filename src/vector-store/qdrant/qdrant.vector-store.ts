@@ -18,7 +18,7 @@ import { QdrantPointsRepository } from '../vector.repository.js';
 const REQUEST = { entries: 1_000, numbers: 100_000 };
 /** Accuracy of the graph search, for bases that are large enough to have a graph. */
 const GRAPH_WIDTH = 256;
-/** More than the number of tenants, and of bases of one tenant. */
+/** Maximum number of scopes, above the number of tenants and of bases of one tenant. */
 const SCOPES = 100_000;
 
 type PayloadKey = keyof PointPayload;

@@ -43,7 +43,7 @@ export function openCompoundFile(bytes: Buffer): CompoundFile {
   const streams = streamsOf(bytes);
   if (ENCRYPTED.some((name) => streams.has(name))) throw passwordProtected();
   const kind = STREAMS.find(([name]) => streams.has(name))?.[1] ?? 'other';
-  // Few are read: only those are copied.
+  // Streams are copied on access, because few are read.
   return {
     kind,
     stream: (name) => {

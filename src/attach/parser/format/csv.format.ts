@@ -74,7 +74,7 @@ function ratingOf(sample: string, delimiter: string): number {
       },
       end: () => {
         const [width = 1, agreeing = 0] = [...widths].sort((a, b) => b[1] - a[1])[0] ?? [];
-        // Among equals the one that cuts into more columns.
+        // Among equals the delimiter with more columns wins.
         return width > 1 ? agreeing / rows + width / 10_000 : 0;
       },
     };

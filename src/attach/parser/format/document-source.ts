@@ -21,7 +21,7 @@ export interface RecognisedPage {
 /** Recognised pages by number, from 1; an image file is one page. */
 export type RecognisedPages = ReadonlyMap<number, RecognisedPage>;
 
-/** More than this ends the reading with a Refusal that names the limit. */
+/** Limits beyond which reading ends with a Refusal that names the limit. */
 export interface ReadLimits {
   /** Number of PDF pages, slides of a presentation or chapters of a book. */
   readonly pages: number;
@@ -36,7 +36,7 @@ export interface ReadDocument {
   readonly pages?: number;
 }
 
-/** Why a document cannot be parsed, in words for its owner: what is wrong and what to do. */
+/** Reason why a document cannot be parsed, in words for its owner: what is wrong and what to do. */
 export class Refusal extends Error {
   declare message: Message;
 

@@ -18,7 +18,7 @@ import type { Table } from './pdf/ruled-tables.js';
 import { withoutRunningLines } from './pdf/running-lines.js';
 import type { EdgedSheet, SheetText } from './pdf/running-lines.js';
 
-/** More lines than this across a page belong to a drawing. */
+/** Maximum number of lines across a page; more belong to a drawing. */
 const RULE_LIMIT = 400;
 
 /** Content of a page in one reading direction; the first direction has most of the text. */

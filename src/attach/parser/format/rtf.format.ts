@@ -433,7 +433,7 @@ class RtfReader {
   private addUnicode(code: number): void {
     this.flush();
     if (this.state.destination === 'skipped') return;
-    // Written as a signed number of 16 bits.
+    // The code is a signed 16-bit number.
     const unit = code < 0 ? code + 65_536 : code;
     const isSymbol = unit >= 0xf020 && unit <= 0xf0ff;
     this.append(isSymbol ? this.symbol(unit - 0xf000) : String.fromCharCode(unit & 0xffff));

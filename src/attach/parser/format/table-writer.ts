@@ -41,7 +41,7 @@ export class BlockWriter {
     const goesOn = last && 'row' in last && last.sheet === sheet && last.row < row;
     const start = this.begin(goesOn ? '\n' : '\n\n');
     const end = this.append(cells.slice(0, columns).join(' | '));
-    // Written out, because a large table has a million of them.
+    // The fields are listed one by one, because a large table has a million of them.
     this.blocks.push(
       sheet === undefined
         ? { type, start, end, row, columns }

@@ -12,7 +12,7 @@ export interface XmlHandler {
   text?(text: string): void;
 }
 
-/** Real documents lie some dozen elements deep. */
+/** Maximum nesting depth; real documents have some dozen levels. */
 const DEPTH_LIMIT = 2_000;
 
 /** Errors that real documents contain and that do not prevent reading. */

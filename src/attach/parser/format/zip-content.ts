@@ -63,7 +63,7 @@ export type ZipContent =
   /** Files that belong to no format. */
   | 'archive';
 
-/** Real documents have some hundred parts. */
+/** Maximum number of entries; real documents have some hundred. */
 export const ENTRY_LIMIT = 10_000;
 
 /** The part of Office Open XML (ECMA-376 part 2) that lists the type of each part. */
@@ -72,7 +72,7 @@ const CONTENT_TYPES = '[content_types].xml';
 /** The part of OpenDocument and EPUB that holds their media type. */
 const MEDIA_TYPE = 'mimetype';
 
-/** Real ones have some kilobytes. */
+/** Maximum size of a content description; real ones have some kilobytes. */
 const MAX_DESCRIPTION_BYTES = 2 ** 20;
 
 /** The formats of Office by the type of their main part, and by its usual name where no list names the types. */
@@ -122,7 +122,7 @@ export function isReadable(content: ZipContent): content is ReadableZip {
   return READABLE.some((readable) => readable === content);
 }
 
-/** Why the content of a zip cannot be parsed, and what to do instead. */
+/** Reason why the content of a zip cannot be parsed, and what to do instead. */
 export const zipRefusals: Readonly<Record<Exclude<ZipContent, ReadableZip>, Message>> = {
   'open-document': msg`OpenDocument files other than texts, spreadsheets and presentations are not supported. Export it as PDF and upload that.`,
   archive: msg`The file is an archive. Unpack it and upload the documents in it.`,

@@ -225,7 +225,7 @@ function hexOf(text: string): string {
   return Buffer.from(text, 'utf16le').swap16().toString('hex');
 }
 
-/** Behind the data of an image that stands in the content. */
+/** Moves the lexer behind the data of an inline image. */
 function skipImage(lexer: PdfLexer, source: string): void {
   const end = /\sEI(?=[\s\0]|$)/g;
   end.lastIndex = lexer.position;

@@ -64,7 +64,7 @@ export function withAlignedTables(lines: readonly Line[], rules: readonly Rule[]
   return groups;
 }
 
-/** Behind the last of the lines that may be a table which begins with this one. */
+/** Index behind the last line that may belong to a table starting here. */
 function endOfColumns(lines: readonly Line[], start: number): number {
   if ((lines[start]?.segments.length ?? 0) < 2) return start;
   let end = start + 1;
@@ -254,7 +254,7 @@ function gapBetween(above: Line, line: Line): number {
   return gaps.length > 0 ? minOf(gaps) : above.base - line.base;
 }
 
-/** Between the gaps within a row and the larger ones between rows: where their sizes differ most. */
+/** Limit between the gaps within a row and the larger ones between rows: the place where their sizes differ most. */
 function limitOf(lines: readonly Line[]): number {
   const gaps = lines
     .slice(1)

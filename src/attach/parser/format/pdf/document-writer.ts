@@ -141,7 +141,7 @@ export class DocumentWriter {
       open.rows += 1;
       open.writer.add(open.rows, cells);
     }
-    // Written before the next page starts; rows that follow are added below.
+    // The table is written before the next page starts; rows that follow are added below.
     open.writer.end();
     return open;
   }

@@ -122,7 +122,7 @@ function brokenAt(
   next: string | undefined,
 ): { readonly head: string; readonly tail: string } | undefined {
   if (next === undefined || !HYPHENS.includes(line.slice(-1))) return undefined;
-  // No word is longer, and a line may be.
+  // Only the ends of long lines are searched, because no word is longer.
   const [end, start] = [line.slice(-LONGEST), next.slice(0, LONGEST)];
   return (
     halves(BROKEN.exec(end), REST.exec(start)) ??

@@ -50,7 +50,7 @@ const UNSPACED_SPACE = 0.5;
 /** A wider gap ends a run, since a column may end there. */
 const RUN_GAP = 0.35;
 
-/** More lines than this are a drawing, not the borders of tables. */
+/** Maximum number of lines that can be borders of tables; more are a drawing. */
 const RULE_LIMIT = 4_000;
 const RULE_THICKNESS = 3;
 const RULE_LENGTH = 4;

@@ -10,7 +10,7 @@ export interface Segment {
   readonly right: number;
   readonly base: number;
   readonly size: number;
-  /** Its place in the order of drawing, and that of its last part. */
+  /** Position in the order of drawing, and that of its last part. */
   readonly first: number;
   readonly last: number;
 }

@@ -27,7 +27,7 @@ const ALONE = /^[\s\-‐‑–—−·•|/\\~*()[\]{}<>«»]*$/u;
 const TITLE_BEFORE = /\s[|·•‖│]\s+$/u;
 const TITLE_BEHIND = /^\s+[|·•‖│]\s/u;
 
-/** Between the number of a page and that of all pages. */
+/** Words between a page number and the number of all pages. */
 const TOTAL =
   /^\s*(?:\/|／|of|von|de|di|do|van|av|af|z|ze|из|sur|na|עד|من|共|、)\s*(\p{Nd}{1,5})\s*$/iu;
 
@@ -101,7 +101,7 @@ function romanValue(text: string): number {
 
 const CHINESE = '零一二三四五六七八九';
 
-/** Up to 999: 七, 二十, 一百零三; or digit by digit: 二〇. */
+/** Chinese numerals up to 999 (七, 二十, 一百零三), or digit by digit (二〇). */
 function chineseValue(text: string): number | undefined {
   let value = 0;
   let digit = 0;

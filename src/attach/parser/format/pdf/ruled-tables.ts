@@ -13,7 +13,7 @@ export interface Table {
 /** Distance in points at which lines meet, or are one where they are parallel. */
 const NEAR = 3;
 
-/** More lines of text than this in each row show that the rows are not divided by lines. */
+/** Maximum lines of text per row of a ruled table; more in every row show that the rows are not divided by lines. */
 const UNDIVIDED_LINES = 2;
 
 const CELL_LIMIT = 10_000;
@@ -235,7 +235,7 @@ function rootsOf(grid: Grid): number[] {
   return roots;
 }
 
-/** Few rows with many lines in several of their cells: the lines of text are the rows. */
+/** Whether the lines of text are the rows: few ruled rows with many lines in several of their cells. */
 function isUndivided(grid: Grid, texts: ReadonlyMap<number, readonly Run[]>): boolean {
   if (grid.rows > 2) return false;
   const tall = [...texts.values()].filter(

@@ -125,7 +125,7 @@ function edgeLinesOf(sheet: EdgedSheet, top: boolean): EdgeLine[] {
         ? distanceOf(line, table) > MIN_PITCH * line.size
         : !next || isApart(line, next, gaps),
     });
-    // Nothing within or behind a table stands at the edge.
+    // Lines within or behind a table are not at the edge.
     if (table) break;
   }
   return edgeLines;

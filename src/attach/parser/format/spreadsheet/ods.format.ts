@@ -30,7 +30,7 @@ export async function readOds(document: DocumentPackage): Promise<SourceDocument
   return { kind: 'table', ...writer.end() };
 }
 
-/** Up to two. */
+/** Counts the tables, up to two. */
 async function countTables(document: DocumentPackage): Promise<number> {
   let tables = 0;
   let rest = '';
