@@ -46,7 +46,7 @@ export class MediaController {
     return this.media.speech(caller, body, disconnected);
   }
 
-  /** Writes down what is said in a sound. */
+  /** Transcribes a sound. */
   @Post('transcription')
   @LoginOnly({ apiKey: 'media:media:use' })
   @ReceivesForm(TRANSCRIPTION_FORM)
@@ -75,7 +75,7 @@ export class MediaController {
     return this.media.video(caller, body, disconnected);
   }
 
-  /** How a video is getting on. */
+  /** Returns the state of a video. */
   @Get('video')
   @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
@@ -87,7 +87,7 @@ export class MediaController {
     return MediaResultView.of(await this.media.lookUpVideo(caller, query, disconnected));
   }
 
-  /** How a picture, a speech or a video of an asynchronous service is getting on. */
+  /** Returns the state of a picture, speech or video of an asynchronous service. */
   @Get('prediction')
   @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)

@@ -16,8 +16,8 @@ const TEXT = 100_000;
 const WORD = 200;
 const TASK_ID = 200;
 /** Largest 32-bit integer: what image models take as a seed. */
-const LARGEST_SEED = 2_147_483_647;
-const LONGEST_SECONDS = 3_600;
+const MAX_SEED = 2_147_483_647;
+const MAX_SECONDS = 3_600;
 
 /** A text that must be given. */
 const needed = (max: number, description: string, example?: string) =>
@@ -40,7 +40,7 @@ export class ImageBody extends Input({
   seed: Whole({
     optional: true,
     min: 0,
-    max: LARGEST_SEED,
+    max: MAX_SEED,
     description: 'The same seed draws the same picture, where the model can do that',
   }),
 }) {}
@@ -83,7 +83,7 @@ export class VideoBody extends Input({
   seconds: Whole({
     optional: true,
     min: 1,
-    max: LONGEST_SECONDS,
+    max: MAX_SECONDS,
     description: 'A length of the model',
   }),
   quality: Text({ optional: true, max: WORD, description: 'A quality of the model' }),
@@ -131,13 +131,13 @@ export const TRANSCRIPTION_FORM = {
   fields: { model: TEXT_FIELD, language: TEXT_FIELD, prompt: TEXT_FIELD },
 };
 
-/** What is said in a sound. */
+/** The text of a recording. */
 export class TranscriptView extends View({
   text: text({ example: 'Welcome aboard.' }),
   seconds: nullable(decimal({ description: 'Length of the sound, where the provider says it' })),
 }) {}
 
-/** What a media model has made or is making. Every field is there; null where it is unused. */
+/** A result of a media model, finished or in progress. Every field is there; null where it is unused. */
 export class MediaResultView extends View({
   type: oneOf(['image', 'audio', 'video']),
   mimeType: nullable(text({ example: 'image/png' })),

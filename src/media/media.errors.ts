@@ -3,7 +3,7 @@ import { msg, phrase } from '../platform/message/index.js';
 import type { Message, Phrase } from '../platform/message/index.js';
 import type { MediaCategory } from '../model/index.js';
 
-/** All that a caller learns of a call that failed: the request id, under which the log has the cause. */
+/** The public facts about a failed call: the request id, under which the log has the cause. */
 export class MediaFailedError extends DomainError {
   readonly code = 500;
 
@@ -17,7 +17,7 @@ export class MediaFailedError extends DomainError {
   }
 }
 
-/** There is no such model, which is the caller's error; the text is that of a failed call. */
+/** Thrown for a model that does not exist, which is the caller's error; the text is that of a failed call. */
 export class MediaModelError extends InvalidInputError {
   constructor(requestId: string | undefined, cause: unknown) {
     super(failureMessage(requestId), { cause });
@@ -48,7 +48,7 @@ export class UnsupportedMediaError extends DomainError {
   }
 }
 
-/** Only tasks of some providers can be looked up whatever they make. */
+/** Thrown for models whose provider cannot look up every kind of task. */
 export class NoPredictionsError extends InvalidInputError {
   constructor(modelName: string) {
     super(

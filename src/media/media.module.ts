@@ -14,7 +14,7 @@ import { MediaService } from './media.service.js';
 import { MediaTaskController } from './task/task.controller.js';
 import { TaskRepository } from './task/task.repository.js';
 
-/** For tests alone: no setting changes any of it. */
+/** Options for tests only; no setting changes them. */
 export interface MediaOptions {
   readonly content?: ContentClientOptions;
 }

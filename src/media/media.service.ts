@@ -41,15 +41,15 @@ import { soundIn } from './transcription/sound.js';
 interface MediaRequest {
   readonly model: string;
   readonly type: MediaType;
-  /** What the user entered, for the record of the task. */
+  /** The user's text, for the record of the task. */
   readonly text: string;
-  /** What a success costs. */
+  /** The cost of a success. */
   readonly units: MediaUnits;
   readonly disconnected: AbortSignal;
   readonly trail?: CallTrail | undefined;
 }
 
-/** For whom a model is called, and what the call costs; undefined for a look at a task. */
+/** The caller of a model and the cost of the call; undefined for a lookup of a task. */
 interface MediaUse {
   readonly caller: Caller;
   readonly model: ResolvedMediaModel<MediaType>;
@@ -82,9 +82,9 @@ const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'succes
 const CONNECT_MS = 30_000;
 const FAILED = 'failed';
 
-/** Between two looks at a task; each pause is longer than the one before. */
+/** The first pause between two lookups of a task; each further one is longer. */
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 /** Whether a task has made its medium, in the words of all services. */
 export function isCompleted(status: string | null): boolean {
@@ -131,7 +131,7 @@ export class MediaService {
   /** The images of one call, changed as the prompt says. Fails with NoImageError, and as a call of a model. */
   async edit(
     caller: Caller,
-    { model: name, files, mask, trail, ...asked }: ImageEditRequest,
+    { model: name, files, mask, trail, ...settings }: ImageEditRequest,
     signal: AbortSignal,
   ): Promise<readonly MediaResult[]> {
     await this.limiter.consume(this.limit, String(caller.userId));
@@ -140,14 +140,14 @@ export class MediaService {
     const masked = mask && imageFile('mask', mask);
     const { adapter, connection, modelName, providerCode } = model;
     const make = (options: MediaCallOptions): Promise<readonly MediaResult[]> => {
-      const call = { ...asked, model: modelName, images, mask: masked };
-      const calling = adapter.edit?.(call, connection, options);
-      if (!calling) throw new UnsupportedMediaError(providerCode, 'edit');
-      return calling;
+      const call = { ...settings, model: modelName, images, mask: masked };
+      const pending = adapter.edit?.(call, connection, options);
+      if (!pending) throw new UnsupportedMediaError(providerCode, 'edit');
+      return pending;
     };
     const use = { caller, feature: 'media', trail } as const;
     const { limits } = this;
-    const units = { images: asked.n };
+    const units = { images: settings.n };
     return this.reported(model, signal, () =>
       this.calls.media(model, make, { use, limits, signal, units }),
     );
@@ -183,12 +183,12 @@ export class MediaService {
   }
 
   /**
-   * What is said in a sound, in the format that is asked for; with `onEvent` piece by piece as well. Fails with NoSoundError,
+   * Transcribes a sound into the format that is asked for; with `onEvent` piece by piece as well. Fails with NoSoundError,
    * and as a call of a model.
    */
   async transcribe(
     caller: Caller,
-    { model: name, bytes, onEvent, trail, ...asked }: TranscriptionRequest,
+    { model: name, bytes, onEvent, trail, ...settings }: TranscriptionRequest,
     signal: AbortSignal,
   ): Promise<Transcript> {
     await this.limiter.consume(this.limit, String(caller.userId));
@@ -199,10 +199,10 @@ export class MediaService {
     const { mimeType, ending, seconds } = sound;
     const file = { name: `audio.${ending}`, mimeType, bytes };
     const make = (options: MediaCallOptions): Promise<Transcript> => {
-      const call = { ...asked, model: modelName, file };
-      const calling = adapter.transcribe?.(call, connection, { ...options, onEvent });
-      if (!calling) throw new UnsupportedMediaError(providerCode, 'transcription');
-      return calling;
+      const call = { ...settings, model: modelName, file };
+      const pending = adapter.transcribe?.(call, connection, { ...options, onEvent });
+      if (!pending) throw new UnsupportedMediaError(providerCode, 'transcription');
+      return pending;
     };
     const use = { caller, feature: 'media', trail } as const;
     const { limits } = this;
@@ -225,7 +225,7 @@ export class MediaService {
         adapter.lookUpVideo?.(id, connection, options) ??
         adapter.lookUpPrediction?.({ id, type: 'video' }, connection, options),
     );
-    await this.tasks.seen(caller, { model, providerTaskId: id, status: result.status });
+    await this.tasks.updateStatus(caller, { model, providerTaskId: id, status: result.status });
     return result;
   }
 
@@ -241,7 +241,7 @@ export class MediaService {
     const result = await this.call({ caller, model, signal }, (options) =>
       adapter.lookUpPrediction?.({ id, type }, connection, options),
     );
-    await this.tasks.seen(caller, { model, providerTaskId: id, status: result.status });
+    await this.tasks.updateStatus(caller, { model, providerTaskId: id, status: result.status });
     return result;
   }
 
@@ -253,17 +253,17 @@ export class MediaService {
   async finished(
     caller: Caller,
     model: string,
-    begun: MediaResultView,
+    created: MediaResultView,
     signal: AbortSignal,
   ): Promise<MediaResultView> {
-    let result = begun;
+    let result = created;
     const over = Date.now() + this.limits.totalMs;
     for (let pauseMs = FIRST_PAUSE_MS; isTask(result) && !isCompleted(result.status);) {
       if (result.status === FAILED || Date.now() > over) throw unfinished(result);
       await sleep(pauseMs, undefined, { signal }).catch((error: unknown) => {
         throw signal.aborted ? abortedError() : error;
       });
-      pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS);
       const task = { model, predictionId: result.id };
       result = (await this.lookAgain(caller, task, signal)) ?? result;
     }
@@ -271,7 +271,7 @@ export class MediaService {
     return result;
   }
 
-  /** How a running task is getting on; undefined after a failure that may pass. */
+  /** The state of a running task; undefined after a failure that may pass. */
   private async lookAgain(
     caller: Caller,
     task: PredictionQuery,
@@ -350,9 +350,9 @@ export class MediaService {
   ): Promise<MediaResult> {
     const { providerCode, category } = model;
     const begin = (options: MediaCallOptions): Promise<MediaResult> => {
-      const calling = make(options);
-      if (!calling) throw new UnsupportedMediaError(providerCode, category);
-      return calling;
+      const pending = make(options);
+      if (!pending) throw new UnsupportedMediaError(providerCode, category);
+      return pending;
     };
     const use = { caller, feature: 'media', trail } as const;
     const { limits } = this;

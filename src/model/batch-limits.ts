@@ -10,17 +10,17 @@ export async function learnBatchSize(
   findings: ModelFindings,
   model: ResolvedModel,
   error: unknown,
-  sent: number,
+  count: number,
 ): Promise<number | undefined> {
-  const refused = smallerBatch(error, sent);
+  const refused = smallerBatch(error, count);
   if (refused?.isLimit) await findings.keep(model, new Map([['maxInputs', refused.size]]));
   return refused?.size;
 }
 
-/** What the numbers of a refusal are about. */
+/** The subject of the numbers in a refusal. */
 const ABOUT_COUNT =
   /batch|inputs|input array|requests|texts|array|\blist\b|items|elements|documents|contents|条|数组|批/i;
-/** A sum of tokens depends on the texts and is no limit of their number. */
+/** A sum of tokens depends on the texts and does not limit their number. */
 const ABOUT_TOKENS = /token|character|字符/i;
 const ABOUT_SUM = /batch|total|sum of|per request|in (?:one|a single|the) request|all inputs/i;
 
@@ -50,9 +50,9 @@ interface SmallerBatch {
 }
 
 /** Exported for its spec. */
-export function smallerBatch(error: unknown, sent: number): SmallerBatch | undefined {
-  if (!(error instanceof UpstreamError) || error.retryable || sent < 2) return undefined;
-  const half = { size: Math.ceil(sent / 2), isLimit: false };
+export function smallerBatch(error: unknown, count: number): SmallerBatch | undefined {
+  if (!(error instanceof UpstreamError) || error.retryable || count < 2) return undefined;
+  const half = { size: Math.ceil(count / 2), isLimit: false };
   if (error.status === 413 && error.vendorText === undefined) return half;
   const isRefusal = error.kind === 'invalid-request' || error.kind === 'context-length';
   const text = error.vendorText ?? '';
@@ -62,7 +62,7 @@ export function smallerBatch(error: unknown, sent: number): SmallerBatch | undef
   }
   if (error.status !== 413 && !ABOUT_COUNT.test(text)) return undefined;
   const size = LIMITS.map((limit) => Number(limit.exec(text)?.[1])).find(
-    (limit) => limit >= 1 && limit < sent,
+    (limit) => limit >= 1 && limit < count,
   );
   if (size !== undefined) return { size, isLimit: true };
   return error.status === 413 || TOO_MANY.test(text) ? half : undefined;

@@ -13,13 +13,13 @@ const NEXT: Readonly<Record<CredentialTable, string>> = {
 };
 
 const REPLACE: Readonly<Record<CredentialTable, string>> = {
-  model: `UPDATE model SET credential = given.renewed
-     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS given (id, tenant_id, was, renewed)
-    WHERE model.id = given.id AND model.tenant_id = given.tenant_id AND model.credential = given.was
+  model: `UPDATE model SET credential = renewal.renewed
+     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS renewal (id, tenant_id, was, renewed)
+    WHERE model.id = renewal.id AND model.tenant_id = renewal.tenant_id AND model.credential = renewal.was
     RETURNING model.id`,
-  model_key: `UPDATE model_key SET credential = given.renewed
-     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS given (id, tenant_id, was, renewed)
-    WHERE model_key.id = given.id AND model_key.tenant_id = given.tenant_id AND model_key.credential = given.was
+  model_key: `UPDATE model_key SET credential = renewal.renewed
+     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS renewal (id, tenant_id, was, renewed)
+    WHERE model_key.id = renewal.id AND model_key.tenant_id = renewal.tenant_id AND model_key.credential = renewal.was
     RETURNING model_key.id`,
 };
 

@@ -3,7 +3,7 @@ import { CONFIG, TextSealer } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
 
-/** Where a credential is stored: it cannot be read from anywhere else. */
+/** The record that stores a credential, which can be read from nowhere else. */
 export interface CredentialPlace {
   readonly tenantId: string;
   readonly recordKind: string;
@@ -27,7 +27,7 @@ export class CredentialVault {
     this.sealer = new TextSealer(config.encryptionKeys);
   }
 
-  /** What a text under the previous key begins with; undefined when there is no previous key. */
+  /** The prefix of texts sealed with the previous key; undefined without a previous key. */
   get previousPrefix(): string | undefined {
     return this.sealer.previousPrefix;
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 
-/** Which tenants may call models with the identity that the cloud gave to this host. */
+/** Decides which tenants may call models with the identity that the cloud gave to this host. */
 @Injectable()
 export class HostIdentity {
   private readonly tenants: readonly string[];

@@ -17,7 +17,7 @@ export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { LearnedWindow, REMOVED_RESULT, withoutOldResults } from './learned-window.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
 export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
-export type { TextRoom } from './tokens/fitting.js';
+export type { TextSize } from './tokens/fitting.js';
 export { estimatingCounter, tokenCounter } from './tokens/token-counter.js';
 export type { TokenCounter } from './tokens/token-counter.js';
 export { textsOfTokens } from './tokens/token-decoder.js';

@@ -3,7 +3,7 @@ import { msg } from '../platform/message/index.js';
 import type { ChatMessage, UpstreamError } from '../provider/index.js';
 import { estimateMessageTokens } from './model-window.js';
 
-/** Stands for the result of a tool that is no longer sent. */
+/** Replaces the result of a tool that is no longer sent. */
 export const REMOVED_RESULT =
   '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
 
@@ -22,50 +22,51 @@ export function withoutOldResults<M>(
   excess: number,
   { tokensOf, shorten }: Shortening<M>,
 ): M[] {
-  let left = excess;
+  let remainingExcess = excess;
   return messages.map((message) => {
-    const short = left > 0 ? shorten(message) : undefined;
+    const short = remainingExcess > 0 ? shorten(message) : undefined;
     const saved = short === undefined ? 0 : tokensOf(message) - tokensOf(short);
     if (short === undefined || saved <= 0) return message;
-    left -= saved;
+    remainingExcess -= saved;
     return short;
   });
 }
 
 /** The messages of one call, and what happens when they are longer than the window of the model. */
 export interface FittedCall {
-  /** For the next attempt. */
+  /** The messages for the next attempt. */
   readonly messages: readonly ChatMessage[];
-  /** As CallOptions.overflow. */
+  /** See CallOptions.overflow. */
   readonly overflow: (error: UpstreamError) => void;
 }
 
 /**
- * What a model takes may be unknown, or less than its record says: it shows when a call fails. The calls of one turn that follow send
+ * Learns the window of a model, which may be unknown or smaller than its record says, from calls that fail. The calls of one turn that follow send
  * no more than half of what was too long then.
  */
 export class LearnedWindow {
   private readonly logger = new Logger('Context');
-  /** Estimated tokens. */
+  /** The window in estimated tokens. */
   private limit = Infinity;
 
   /** A call with these messages, which are shortened once when they are too long. */
   call(messages: readonly ChatMessage[]): FittedCall {
-    let sent = this.limit === Infinity ? messages : (shortened(messages, this.limit) ?? messages);
+    let current =
+      this.limit === Infinity ? messages : (shortened(messages, this.limit) ?? messages);
     let isShortened = false;
     return {
       get messages() {
-        return sent;
+        return current;
       },
       overflow: (error) => {
-        const tokens = tokensOf(sent);
+        const tokens = tokensOf(current);
         const limit = Math.floor(tokens * KEPT_SHARE);
-        const shorter = isShortened ? undefined : shortened(sent, limit);
+        const shorter = isShortened ? undefined : shortened(current, limit);
         if (!shorter) throw withAdvice(error);
         this.logger.warn({ msg: 'Conversation shortened after context overflow', tokens, limit });
         isShortened = true;
         this.limit = limit;
-        sent = shorter;
+        current = shorter;
       },
     };
   }
@@ -88,21 +89,22 @@ export function shortened(
 ): ChatMessage[] | undefined {
   let excess = tokensOf(messages) - tokens;
   const last = messages.findLastIndex(({ role }) => role === 'user');
-  const kept: ChatMessage[] = [];
+  const remainingMessages: ChatMessage[] = [];
   let isLeftOut = false;
   for (const [at, message] of messages.entries()) {
     const isOfHistory = at < last && message.role !== 'system';
     // An exchange begins with a question: answers go with it.
     if (isOfHistory && message.role === 'user') isLeftOut = excess > 0;
     if (isOfHistory && isLeftOut) excess -= estimateMessageTokens(message);
-    else kept.push(message);
+    else remainingMessages.push(message);
   }
-  const fitting = withoutOldResults<ChatMessage>(kept, excess, {
+  const fitting = withoutOldResults<ChatMessage>(remainingMessages, excess, {
     tokensOf: (message) => estimateMessageTokens(message),
     shorten: (message) =>
       message.role === 'tool' ? { ...message, content: REMOVED_RESULT } : undefined,
   });
-  const isShorter = fitting.length < messages.length || fitting.some((one, at) => one !== kept[at]);
+  const isShorter =
+    fitting.length < messages.length || fitting.some((one, at) => one !== remainingMessages[at]);
   return isShorter ? fitting : undefined;
 }
 

@@ -19,9 +19,9 @@ export class ModelKey {
   @Bigint() modelId: number;
   @Varchar(100) label: string;
 
-  /** As the vault has sealed it. */
+  /** The credential, sealed by the vault. */
   @Text() credential: string;
-  /** Its share of the calls. */
+  /** The share of calls that use this key. */
   @Integer() weight: number;
   @Flag() enabled: boolean;
   @CreateTime() createTime: Date;

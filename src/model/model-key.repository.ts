@@ -14,7 +14,7 @@ export interface WrittenKey {
   readonly enabled: boolean;
 }
 
-/** The further keys of models. As in ModelRepository, plain keys go in and come out here alone. */
+/** The further keys of models. As in ModelRepository, plain keys go in and come out only here. */
 @Injectable()
 export class ModelKeyRepository {
   private readonly keys: TenantScoped<ModelKey>;
@@ -26,17 +26,17 @@ export class ModelKeyRepository {
     this.keys = new TenantScoped(database, ModelKey, phrase`The API key`);
   }
 
-  /** Of all the models together, in the order in which they were added. */
+  /** The keys of all the models, in the order in which they were added. */
   async of(tenantId: string, modelIds: readonly number[]): Promise<ModelKey[]> {
     if (modelIds.length === 0) return [];
     return this.keys.find(tenantId, { modelId: In([...modelIds]) }, { id: 'ASC' });
   }
 
-  /** Makes the list the keys of the model. NotFoundError for an id that is none of them. */
+  /** Replaces the keys of the model by the list. NotFoundError for an id that is not among them. */
   async replace(tenantId: string, modelId: number, list: readonly WrittenKey[]): Promise<void> {
     const before = (await this.of(tenantId, [modelId])).map(({ id }) => id);
-    const kept = list.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    const removed = before.filter((id) => !kept.includes(id));
+    const keptIds = list.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const removed = before.filter((id) => !keptIds.includes(id));
     if (removed.length > 0) await this.keys.remove(tenantId, removed);
     for (const { id, apiKey, ...values } of list) {
       if (id === undefined) await this.insert(tenantId, modelId, { apiKey, ...values });

@@ -3,19 +3,19 @@ import type { ChatMessage } from '../provider/index.js';
 /** Context window assumed where a model's record has none. */
 const ASSUMED_WINDOW = 32_768;
 
-/** Kept free for the answer where neither the request nor the model says how long it may be. */
+/** Tokens reserved for the answer where neither the request nor the model limits it. */
 const ASSUMED_ANSWER = 4_096;
 
 /** Start of the CJK radicals; what lies above is mostly one token a character. */
 const FIRST_WIDE = 0x2e80;
 
 /**
- * What an image counts as. Services count by pixels, which would take decoding it: Anthropic scales to at most about 1,600
+ * Tokens counted per image. Services count by pixels, which would take decoding it: Anthropic scales to at most about 1,600
  * tokens, OpenAI to at most about 1,500, and most photos come near that.
  */
 export const IMAGE_TOKENS = 1_600;
 
-/** What a message costs beside its text: role and separators. */
+/** Tokens of a message beside its text: role and separators. */
 const MESSAGE_OVERHEAD = 4;
 
 export interface WindowFacts {
@@ -24,7 +24,7 @@ export interface WindowFacts {
   readonly maxAnswer?: number | undefined;
 }
 
-/** Tokens of a model's window that may be sent to it: all but the room for its answer, which takes at most half. */
+/** Tokens of a model's window that may be sent to it: the window without the reserve for its answer, at most half. */
 export function sendableTokens({ contextWindow, maxAnswer }: WindowFacts): number {
   const window = contextWindow ?? ASSUMED_WINDOW;
   return window - Math.min(maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
@@ -40,7 +40,7 @@ export function estimateTokens(text: string): number {
   return tokensOfCharacters(text.length - wide, wide);
 }
 
-/** How many characters of the text are mostly one token each. */
+/** Characters of the text that are mostly one token each. */
 export function wideCharactersIn(text: string): number {
   // Counting bytes is much faster than looking at every character, and most texts have one byte each.
   if (Buffer.byteLength(text) === text.length) return 0;
@@ -51,7 +51,7 @@ export function wideCharactersIn(text: string): number {
   return wide;
 }
 
-/** The same count for so many characters of each kind. */
+/** The same count for given numbers of characters of each kind. */
 export function tokensOfCharacters(narrow: number, wide: number): number {
   return Math.ceil(narrow / 4) + wide;
 }

@@ -8,7 +8,7 @@ import {
 import type { AdapterNames, ChatAdapter } from '../provider/index.js';
 import { storedCategory } from './model.errors.js';
 
-/** Where the keys of a code go whose address the operator sets: a fixed word, because no model can change it. */
+/** The destination of keys whose address the operator sets: a fixed word, because no model can change it. */
 const OPERATOR_ADDRESS = 'the address set by the operator';
 
 interface CallableAdapter extends AdapterNames {
@@ -36,7 +36,7 @@ export class ModelAdapters {
     readonly media: MediaAdapterRegistry,
   ) {}
 
-  /** The adapter that a model of the category and provider code is called with; undefined where there is none. */
+  /** The adapter for models of the category and provider code; undefined without one. */
   find(category: string, providerCode: string): CallableAdapter | undefined {
     const registry = this.registryOf(category);
     return registry?.has(providerCode) ? registry.get(providerCode) : undefined;
@@ -52,23 +52,23 @@ export class ModelAdapters {
   /** Scheme, host and port that a model's key is sent to; '' for an address that cannot be called. */
   destination({ category, providerCode, apiHost }: Destined): string {
     const fallback = this.defaultAddress(storedCategory(category), providerCode);
-    // Such an adapter ignores the address of the record.
+    // This adapter ignores the address of the record.
     if (fallback === '') return OPERATOR_ADDRESS;
     return URL.parse(apiHost?.trim() || (fallback ?? ''))?.origin ?? '';
   }
 
   /** An adapter for each provider code, the chat adapter where the code has one; those that can chat come first. */
   byCode(): ReadonlyMap<string, AdapterNames> {
-    const found = new Map<string, AdapterNames>();
+    const adapters = new Map<string, AdapterNames>();
     for (const registry of [this.chat, this.embedding, this.rerank, this.media]) {
       for (const code of registry.codes()) {
-        if (!found.has(code)) found.set(code, registry.get(code));
+        if (!adapters.has(code)) adapters.set(code, registry.get(code));
       }
     }
-    return found;
+    return adapters;
   }
 
-  /** The adapter that can list the models of a service of the code; undefined where there is none. */
+  /** The adapter that can list the models of a service of the code; undefined without one. */
   listing(code: string): ListingAdapter | undefined {
     if (this.chat.has(code)) return this.chat.get(code);
     const other = this.embedding.has(code) ? this.embedding.get(code) : undefined;

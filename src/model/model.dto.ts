@@ -69,9 +69,9 @@ export class ModelEntriesQuery extends Input({
 }) {}
 
 /** Fallbacks of one model. */
-export const MOST_FALLBACKS = 5;
+export const MAX_FALLBACK_COUNT = 5;
 /** Keys of one model beside its own. */
-const MOST_KEYS = 20;
+const MAX_KEY_COUNT = 20;
 const WEIGHT = { min: 1, max: 100 };
 
 export class ModelKeyBody extends Input({
@@ -91,11 +91,11 @@ function ModelKeyList(): PropertyDecorator {
     ApiProperty({
       type: [ModelKeyBody],
       required: false,
-      description: `Further keys, at most ${MOST_KEYS}: replaces those that there are. Categories chat, vector and rerank`,
+      description: `Further keys, at most ${MAX_KEY_COUNT}: replaces those that there are. Categories chat, vector and rerank`,
     }),
     IsOptional(),
     IsArray({ message: msg`keys must be a list` }),
-    ArrayMaxSize(MOST_KEYS, { message: msg`keys has more than ${MOST_KEYS} entries` }),
+    ArrayMaxSize(MAX_KEY_COUNT, { message: msg`keys has more than ${MAX_KEY_COUNT} entries` }),
     Nested(() => ModelKeyBody, {
       each: true,
       message: msg`each entry of keys must be an object`,
@@ -103,7 +103,7 @@ function ModelKeyList(): PropertyDecorator {
   );
 }
 
-/** What both writing routes take. */
+/** The fields of both writing routes. */
 const modelFields = {
   modelDescribe: Text({
     optional: true,
@@ -145,7 +145,7 @@ const modelFields = {
   }),
   fallbackIds: Ids({
     optional: true,
-    maxItems: MOST_FALLBACKS,
+    maxItems: MAX_FALLBACK_COUNT,
     description:
       'Models of the same category that answer when this one fails, in their order. An embedding model needs one of the same modelName and modelDimension',
     example: [2],

@@ -19,11 +19,11 @@ import {
 
 /** The driver reads numbers of 64 bits in an array as texts. */
 const ids = {
-  from: (given: readonly (number | string)[]): number[] => given.map(Number),
-  to: (given: unknown): unknown => given,
+  from: (values: readonly (number | string)[]): number[] => values.map(Number),
+  to: (values: unknown): unknown => values,
 };
 
-/** One model of a provider. The optional facts at the end are null where they are unknown. */
+/** A model of a provider. The optional facts at the end are null where they are unknown. */
 @Entity({ name: 'model' })
 export class Model {
   @GeneratedId() id: number;
@@ -40,11 +40,11 @@ export class Model {
   @Integer(nullable) modelDimension: number | null;
   @Varchar(500, nullable) apiHost: string | null;
 
-  /** As the vault has sealed it; null without a key. */
+  /** The credential, sealed by the vault; null without a key. */
   @Text(nullable) credential: string | null;
-  /** How calls identify themselves with the credential; see AUTH_TYPES. */
+  /** The way that calls identify themselves with the credential; see AUTH_TYPES. */
   @Varchar(20, { default: 'bearer' }) authType: AuthType;
-  /** Its share of the calls, where the model has further keys. */
+  /** The share of calls that use this key, where the model has further keys. */
   @Integer({ default: 1 }) keyWeight: number;
   /** Models that are called when this one fails, in their order. One that was deleted a moment ago may still be named. */
   @Bigint({ array: true, default: '{}', transformer: ids }) fallbackIds: number[];
@@ -61,11 +61,11 @@ export class Model {
   @Numeric({ precision: 14, scale: 6, nullable: true }) imagePrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) secondPrice: number | null;
   @Numeric({ precision: 14, scale: 6, nullable: true }) characterPrice: number | null;
-  /** What a call of a batch costs, as a part of these prices; null: as any other call. */
+  /** The price of a batched call, as a fraction of these prices; null: the same price. */
   @Numeric({ precision: 4, scale: 3, nullable: true }) batchPriceFactor: number | null;
   /** The row of model_price with these prices; null without any. */
   @Bigint(nullable) priceVersion: number | null;
-  /** Learned from calls: a refused parameter to what is sent instead, or a limit of the service. */
+  /** Learned from calls: a refused parameter to its replacement, or a limit of the service. */
   @Jsonb({ default: {} }) findings: Record<string, string | number>;
   @CreateTime() createTime: Date;
   @Revision() revision: number;

@@ -19,7 +19,7 @@ export type ModelValues = Partial<
   >
 >;
 
-/** How many records use models that they cannot use any more. */
+/** Numbers of records that use models they can no longer use. */
 export interface LostUses {
   readonly knowledgeBases: number;
   readonly agents: number;
@@ -28,7 +28,7 @@ export interface LostUses {
   readonly fallbacks: number;
 }
 
-/** How models are lost to what uses them. */
+/** The ways in which records lose their models. */
 export interface Loss {
   /** Another model answers to the name, if there is one: not so when its provider is disabled. */
   readonly leavesName: boolean;
@@ -44,10 +44,10 @@ interface ModelAsCalled {
   readonly connection: { readonly address: string };
 }
 
-/** What models are named by. */
+/** The fields that identify a model. */
 export type ModelIdentity = Pick<Model, 'id' | 'modelName' | 'category'>;
 
-/** Whose tenant, and whose key, a model must be of. */
+/** The tenant and the API key that limit which models are read. */
 type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 
 /** The model rows. Plain keys go in and come out here and nowhere else; the column holds what the vault made of them. */
@@ -105,7 +105,7 @@ export class ModelRepository {
     return this.models.lock(tenantId, id);
   }
 
-  /** Those of the models that there are, locked against being deleted until the transaction ends. */
+  /** The existing models among the ids, locked against deletion until the transaction ends. */
   async keep(tenantId: string, ids: readonly number[]): Promise<Model[]> {
     return this.models.rows.find({
       where: { tenantId, id: In([...ids]) },
@@ -129,8 +129,8 @@ export class ModelRepository {
     category: string,
     providerCodes: readonly string[],
   ): Promise<Model | null> {
-    const shown = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
-    const where = { ...shown, ...within(caller) };
+    const offered = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
+    const where = { ...offered, ...within(caller) };
     return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 
@@ -233,7 +233,7 @@ export class ModelRepository {
     return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
   }
 
-  /** What uses the models as they were, by their ids and by the names that no other model answers to. */
+  /** Counts what uses the models as they were, by their ids and by the names that no other model answers to. */
   async countLost(
     tenantId: string,
     models: readonly ModelIdentity[],
@@ -286,7 +286,7 @@ const COUNT_LOST = `
          (SELECT count(*) FROM model
            WHERE tenant_id = $1 AND fallback_ids && $3::bigint[] AND NOT id = ANY ($3::bigint[])) AS fallbacks`;
 
-/** In one order, so that no two of those who lock models wait for each other. */
+/** Locks in a fixed order prevent deadlocks. */
 const LOCK = `
   SELECT id FROM model WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE`;
 
@@ -295,7 +295,7 @@ const LOCK_WITH_NAMING = `
    WHERE tenant_id = $1 AND (id = ANY ($2::bigint[]) OR fallback_ids && $2::bigint[])
    ORDER BY id FOR UPDATE`;
 
-/** Also lists that were changed while the locks were waited for. */
+/** Includes lists that changed while the locks were awaited. */
 const LEAVE_LISTS = `
   UPDATE model SET update_time = now(), fallback_ids = ARRAY(
            SELECT fallback FROM unnest(fallback_ids) WITH ORDINALITY AS named (fallback, place)

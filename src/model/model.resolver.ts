@@ -40,10 +40,10 @@ import { ModelKeyRepository } from './model-key.repository.js';
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
 
-/** Whose data is cached, and at which revision. */
+/** The tenant and revision of cached data. */
 type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;
 
-/** Who names a model: an API key can be limited to some. */
+/** The caller that names a model: an API key can be limited to some. */
 type ModelCaller = CacheOwner & Pick<Caller, 'apiKey'>;
 
 interface TenantEntries<T> {
@@ -54,7 +54,7 @@ interface TenantEntries<T> {
 const CACHED_TENANTS = 1_000;
 
 /**
- * What was read for a tenant, used again as long as the caller's revision is the one it was read at. Every change of a
+ * Caches reads of a tenant as long as the caller's revision is the one they were read at. Every change of a
  * provider or model begins a new revision, so nothing here outlives the record it came from.
  */
 class RevisionCache<T> {
@@ -62,11 +62,11 @@ class RevisionCache<T> {
 
   constructor(private readonly revision: TenantRevision) {}
 
-  /** What an earlier call read for the key, or reads it; concurrent calls share one read. */
+  /** Returns the cached read for the key, or starts it; concurrent calls share one read. */
   get(owner: CacheOwner, key: string, read: () => Promise<T>): Promise<T> {
     const byKey = this.entriesOf(owner);
-    const known = byKey?.get(key);
-    if (known) return known;
+    const cached = byKey?.get(key);
+    if (cached) return cached;
     const reading = this.read(owner, read, () => byKey?.delete(key));
     byKey?.set(key, reading);
     return reading;
@@ -122,7 +122,7 @@ export interface ResolvedModel {
   readonly outputPrice?: number;
   /** The version of all prices of the model, for the usage ledger; undefined without any. */
   readonly priceVersion?: number;
-  /** What calls have learned of its service until it was resolved; undefined without any. */
+  /** Findings about its service at the time it was resolved; undefined without any. */
   readonly findings?: Findings | undefined;
   /** The limits that calls of it ask, as far as the caller has them; undefined without any. */
   readonly limits?: readonly SetLimit[];
@@ -131,9 +131,9 @@ export interface ResolvedModel {
   /** Another one for another key, without saying anything of it. */
   readonly keyVersion?: string;
   readonly keyWeight?: number;
-  /** The model with each of its keys; undefined where there is one alone. */
+  /** The model with each of its keys; undefined where it has only one. */
   readonly variants?: readonly ResolvedModel[];
-  /** What is called when it fails; undefined without any. */
+  /** Models that are called when it fails; undefined without any. */
   readonly fallbackIds?: readonly number[];
 }
 
@@ -194,14 +194,14 @@ export class ModelResolver {
   /** The chat model of the name or, without one, the first that end users and the key of the caller may choose. */
   resolveChat(caller: ModelCaller, modelName: string | undefined): Promise<ResolvedChatModel> {
     const name = modelName?.trim() ?? DEFAULT_MODEL;
-    // The first one depends on the limit, and it alone.
+    // Only the first model depends on the limit.
     const limit = name === DEFAULT_MODEL ? (idsOfKey(caller, 'models')?.join() ?? '') : '';
     return this.allowed(
       caller,
       this.chats.get(caller, `name ${name} ${limit}`, async () => {
-        const found =
+        const resolving =
           name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
-        return this.asChat(caller, await found);
+        return this.asChat(caller, await resolving);
       }),
     );
   }
@@ -230,8 +230,8 @@ export class ModelResolver {
   }
 
   /** A fallback of the model, as it is stored now; undefined for one that cannot be called. Nothing follows its own fallbacks. */
-  async fallbackOf<T extends ResolvedModel>(asked: T, id: number): Promise<T | undefined> {
-    const { tenantId, category } = asked;
+  async fallbackOf<T extends ResolvedModel>(requested: T, id: number): Promise<T | undefined> {
+    const { tenantId, category } = requested;
     const owner = { tenantId, revision: await this.revision.current(tenantId) };
     return (await this.callable(owner, id, category)) as T | undefined;
   }
@@ -242,8 +242,8 @@ export class ModelResolver {
     const model = await this.models.get(caller.tenantId, id);
     const category = storedCategory(model.category);
     if (!hasFallbacks(category)) return [];
-    const found = await this.callable(caller, id, category);
-    return found ? (found.variants ?? [found]) : [];
+    const resolved = await this.callable(caller, id, category);
+    return resolved ? (resolved.variants ?? [resolved]) : [];
   }
 
   /** The embedding model (category vector) of the name. */
@@ -287,7 +287,7 @@ export class ModelResolver {
       const adapter = this.adapters.media.get(model.providerCode);
       return { ...resolved, category: model.category as Category, adapter };
     });
-    // What is kept for the categories is of one of them.
+    // The cache for these categories holds only models of them.
     return this.allowed(caller, resolving as Promise<ResolvedMediaModel<Category>>);
   }
 
@@ -349,7 +349,7 @@ export class ModelResolver {
     throw new WrongCategoryError(model.modelName, model.category, [wanted]);
   }
 
-  /** Of the models with the name, the first of the categories: one name may stand for a model of each. */
+  /** The model with the name, of the first of the categories that has one: one name may exist in each category. */
   private async named(
     { tenantId }: CacheOwner,
     name: string,
@@ -397,15 +397,15 @@ export class ModelResolver {
     const { tenantId, id, fallbackIds } = model;
     const stored = (await this.keys.of(tenantId, [id])).filter(({ enabled }) => enabled);
     const further = stored.flatMap((key) => this.variantOf(resolved, key));
-    const own = model.credential === null ? [] : [resolved];
+    const primary = model.credential === null ? [] : [resolved];
     return {
       ...resolved,
-      ...(further.length > 0 && { variants: [...own, ...further] }),
+      ...(further.length > 0 && { variants: [...primary, ...further] }),
       ...(fallbackIds.length > 0 && { fallbackIds }),
     };
   }
 
-  /** One that cannot be decrypted is passed over. */
+  /** Keys that cannot be decrypted are skipped. */
   private variantOf<T extends ResolvedModel>(resolved: T, key: ModelKey): T[] {
     const { id: keyId, tenantId, weight: keyWeight } = key;
     try {
@@ -458,7 +458,7 @@ export class ModelResolver {
   }
 }
 
-/** Of a sealed key, which is another text each time. */
+/** The version of a sealed key, which is another text each time. */
 function versionOf(sealed: string): string {
   return createHash('sha256').update(sealed).digest('base64url').slice(0, 16);
 }

@@ -65,7 +65,7 @@ interface CheckedFields {
 type ModelWithFallbacks = Pick<CheckedFields, 'category' | 'modelDimension'> &
   Pick<ModelValues, 'fallbackIds' | 'modelName'>;
 
-/** What is told of a model that can be called. Facts are null where they are unknown. */
+/** The public facts about a model that can be called. They are null where unknown. */
 export type CallableModel = Pick<
   Model,
   | 'modelName'
@@ -117,7 +117,7 @@ export class ModelService {
   }
 
   /**
-   * Of each name the first shown model of an enabled provider, of one of the categories: what can be called by name. At most
+   * The models that can be called by name: of each name the first shown model of an enabled provider, in one of the categories. At most
    * MAX_ROWS.
    */
   async callable(caller: Caller, categories: readonly string[]): Promise<readonly CallableModel[]> {
@@ -258,7 +258,7 @@ export class ModelService {
     });
   }
 
-  /** What used a changed model, and can no longer call it or compare its vectors. */
+  /** Users of a changed model that can no longer call it or compare its vectors. */
   private async lostByChange(tenantId: string, before: Model, after: Model): Promise<Message[]> {
     const [was, is] = [before, after].map(({ category }) => storedCategory(category));
     const isNamedOtherwise = before.modelName !== after.modelName || was !== is;
@@ -283,7 +283,7 @@ export class ModelService {
     return [...resized, ...alsoAffected({ ...NO_USES, fallbacks: lost.fallbacks })];
   }
 
-  /** What uses models of provider codes that were disabled, deleted or renamed. */
+  /** Users of models whose provider codes were disabled, deleted or renamed. */
   private async lostByProvider(
     tenantId: string,
     providerCodes: readonly string[],
@@ -325,7 +325,7 @@ export class ModelService {
     });
   }
 
-  /** Looks at the record alone and calls no other server. Throws the DomainError that says what has to be entered differently. */
+  /** Checks only the record and calls no other server. Throws the DomainError that says what to enter differently. */
   async check(tenantId: string, model: CheckedFields): Promise<void> {
     const { providerCode, category, modelDimension } = model;
     await this.providers.requireEnabled(tenantId, providerCode);
@@ -352,17 +352,17 @@ export class ModelService {
     model: ModelWithFallbacks & { id?: number },
     { hasKeys, before }: { readonly hasKeys: boolean; readonly before?: Model },
   ): Promise<void> {
-    const { fallbackIds = [], modelName, modelDimension, id: own } = model;
+    const { fallbackIds = [], modelName, modelDimension, id: ownId } = model;
     const category = storedCategory(model.category);
     if (fallbackIds.length === 0 && !hasKeys) return;
     if (!hasFallbacks(category)) throw FallbackError.media(category);
-    const kept = before && isOfSameKind(before, model) ? before.fallbackIds : [];
-    const checked = fallbackIds.filter((id) => !kept.includes(id));
+    const previousIds = before && isOfSameKind(before, model) ? before.fallbackIds : [];
+    const checked = fallbackIds.filter((id) => !previousIds.includes(id));
     if (checked.length === 0) return;
-    if (own !== undefined && checked.includes(own)) throw FallbackError.itself();
-    const found = await this.models.keep(tenantId, checked);
+    if (ownId !== undefined && checked.includes(ownId)) throw FallbackError.itself();
+    const fallbacks = await this.models.keep(tenantId, checked);
     for (const id of checked) {
-      const fallback = found.find((one) => one.id === id);
+      const fallback = fallbacks.find((one) => one.id === id);
       if (!fallback) throw FallbackError.notFound(id);
       if (storedCategory(fallback.category) !== category) {
         throw FallbackError.category(fallback.modelName, category);
@@ -372,7 +372,7 @@ export class ModelService {
     }
   }
 
-  /** Without a credential, the types of clouds use the identity of the host. */
+  /** Checks that the tenant may use the host's identity, which cloud types use when no credential is set. */
   private checkIdentity(tenantId: string, authType: AuthType, hasCredential: boolean): void {
     if (!isCloudAuth(authType) || hasCredential || this.hostIdentity.isAllowed(tenantId)) return;
     throw new HostIdentityError();
@@ -432,7 +432,7 @@ const SERVICE_FIELDS = ['providerCode', 'category', 'modelName', 'apiHost'] as c
 
 const NO_USES: LostUses = { knowledgeBases: 0, agents: 0, apiKeys: 0, fallbacks: 0 };
 
-/** What used models that are gone, or have another name or category now. */
+/** Messages about users of models that are gone, or have another name or category now. */
 function lostBy(models: readonly Model[], lost: LostUses): Message[] {
   const { agents, knowledgeBases } = lost;
   const names = models.map(({ modelName }) => modelName).join(', ');

@@ -98,7 +98,7 @@ export function toModelView(model: Model, keys: readonly ModelKey[]): ModelView 
   });
 }
 
-/** What calls pass over at the moment, as this process knows it. */
+/** A key or address that calls skip at the moment, as this process knows it. */
 export class CooldownView extends View({
   keyId: nullable(integer({ description: 'Of a further key; null: the key of the model' })),
   reason: oneOf(['busy', 'refused', 'failing'], {
@@ -108,7 +108,7 @@ export class CooldownView extends View({
   seconds: integer({ description: 'How long it is still passed over', example: 12 }),
 }) {}
 
-/** What an end user learns of a model: neither address nor remark. */
+/** A model as end users see it: neither address nor remark. */
 export class ModelEntryView extends View({
   id: integer({ example: 1 }),
   modelName: text({ example: 'gpt-4o-mini' }),

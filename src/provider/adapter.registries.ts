@@ -128,7 +128,7 @@ const vendors = {
     address: v1,
     defaultAddress: 'https://api.voyageai.com/v1',
   },
-  /** Any service of these protocols. */
+  /** Accepts any service of these protocols. */
   custom: {
     code: 'custom_api',
     label: 'Custom',
@@ -136,12 +136,12 @@ const vendors = {
   },
 } as const satisfies Record<string, Vendor>;
 
-/** What most vendors of the protocol understand. */
+/** Capabilities that most vendors of the protocol share. */
 const USUAL = { maxOutputField: 'max_tokens', streamUsage: true, json: 'object-and-text' } as const;
 /** The newer name, which the services below require or recommend. */
 const NEWER = { ...USUAL, maxOutputField: 'max_completion_tokens' } as const;
 
-/** What servers that run open models understand. They constrain the output without showing the schema to the model. */
+/** Capabilities of servers for open models. They constrain the output without showing the schema to the model. */
 const SERVER = { ...USUAL, json: 'schema-and-text' } as const;
 
 interface ChatVendor extends ChatCompletionsPreset {
@@ -172,7 +172,7 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
   { ...vendors.qianwen, messagesAt: MESSAGES_PATH, dialect: USUAL },
   { ...vendors.ppio, dialect: USUAL },
   { ...vendors.siliconflow, messagesAt: MESSAGES_PATH, dialect: USUAL },
-  // It passes requests on to services of which some refuse JSON mode.
+  // The gateway passes requests on to services of which some refuse JSON mode.
   {
     code: 'atlas',
     label: 'Atlas Cloud',
@@ -254,14 +254,14 @@ const chatCompletionsPresets: readonly ChatVendor[] = [
   },
 ];
 
-/** Any service of the protocol. */
+/** Accepts any service of the protocol. */
 const customChatCompletions: ChatCompletionsPreset = {
   ...vendors.custom,
   label: 'Custom (chat completions)',
   dialect: { ...USUAL, json: 'schema-and-text' },
 };
 
-/** Any service of the messages protocol. */
+/** Accepts any service of the messages protocol. */
 const customMessages = {
   code: 'custom_messages',
   label: 'Custom (messages)',
@@ -353,7 +353,7 @@ const openAiCompatiblePresets: readonly OpenAiCompatibleOptions[] = [
     asksDimensions: true,
   },
   { ...vendors.jina, maxInputs: 512, asksDimensions: true, withoutFormat: true },
-  // It takes no other format than base64, and numbers when none is named.
+  // The service takes no other format than base64, and answers numbers when none is named.
   {
     ...vendors.voyage,
     maxInputs: 128,
@@ -444,7 +444,7 @@ const mediaAsyncPresets = [
   { code: 'atlas', label: 'Atlas Cloud' },
 ] as const;
 
-/** Called at IMAGE_SDK_URL, whatever apiHost a model has. */
+/** The adapter of IMAGE_SDK_URL, whatever apiHost a model has. */
 const imageSdkPresets = [
   { code: 'image_sdk', label: 'Text-to-image of DashScope', defaultAddress: '' },
   { code: 'Tongyiwanx', label: 'Tongyi Wanxiang', defaultAddress: '' },
@@ -467,14 +467,14 @@ export class UnsupportedProviderError extends DomainError {
   readonly code = 500;
 
   /** `reason` is a sentence on why this code can have none, where there is more to say than that it is unknown. */
-  constructor(providerCode: string, known: readonly string[], reason?: Message) {
+  constructor(providerCode: string, codes: readonly string[], reason?: Message) {
     super(
       sentences([
         msg`Unsupported model category: ${providerCode}.`,
         ...(reason === undefined ? [] : [reason]),
-        msg`Choose a provider with one of these codes: ${known.join(', ')}.`,
+        msg`Choose a provider with one of these codes: ${codes.join(', ')}.`,
       ]),
-      { data: { known } },
+      { data: { known: codes } },
     );
   }
 }
@@ -503,7 +503,7 @@ export class AdapterRegistry<A extends { readonly code: string }> {
     return this.byCode.has(code);
   }
 
-  /** In the order of the list. */
+  /** The codes in the order of the list. */
   codes(): readonly string[] {
     return [...this.byCode.keys()];
   }

@@ -32,7 +32,6 @@ export class ProviderController {
     return this.providers.list(caller, query);
   }
 
-  /** One provider. */
   @Get(':id')
   @RequirePermission('system:provider:query')
   @Answers(ProviderView)

@@ -43,7 +43,7 @@ export class ProviderListQuery extends Input({
   status: Status({ optional: true, description: STATUS }),
 }) {}
 
-/** What both writing routes take. A pair such as providerName and name means one field; one of them is enough. */
+/** The fields of both writing routes. A pair such as providerName and name means one field; one of them is enough. */
 const providerFields = {
   providerName: Text({ optional: true, max: 100, example: 'Our gateway' }),
   name: Text({ optional: true, max: 100, description: 'Another spelling of providerName' }),

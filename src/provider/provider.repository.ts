@@ -101,7 +101,7 @@ export class ProviderRepository {
     if (affected !== ids.length) throw new NotFoundError(LABEL);
   }
 
-  /** How many models name one of the codes; their table is the feature's below, which asks this one for providers. */
+  /** Counts models that name one of the codes. The model module, which imports this one, owns their table. */
   async countModels(tenantId: string, providerCodes: readonly string[]): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       'SELECT count(*) AS count FROM model WHERE tenant_id = $1 AND provider_code = ANY ($2)',

@@ -20,14 +20,14 @@ import { readProvider } from './provider.dto.js';
 import { toProviderView } from './provider.view.js';
 import type { ProviderView } from './provider.view.js';
 
-/** What others may know of a provider. */
+/** The part of a provider that other modules may read. */
 export interface ProviderRecord {
   readonly providerCode: string;
   readonly apiHost: string | null;
   readonly protocolVersion: string | null;
 }
 
-/** What uses models of the provider codes. */
+/** Lists what uses models of the provider codes. */
 export type ProviderUsers = (
   tenantId: string,
   providerCodes: readonly string[],
@@ -58,7 +58,7 @@ export class ProviderService {
     return toProviderView(await this.providers.providers.get(caller.tenantId, id));
   }
 
-  /** What is stored of the provider, also of a disabled one. */
+  /** The stored record of the provider, also of a disabled one. */
   async record(tenantId: string, id: number): Promise<ProviderRecord> {
     const { providerCode, apiHost, protocolVersion } = await this.providers.providers.get(
       tenantId,
@@ -185,7 +185,7 @@ const AUDITED_FIELDS = [
   'remark',
 ] as const;
 
-/** Scheme, host and port alone: the rest of an address may hold what an audit log must not. */
+/** Only scheme, host and port: the rest of an address may hold what an audit log must not. */
 function originOf(apiHost: string | null): string {
   return URL.parse(apiHost ?? '')?.origin ?? '';
 }

@@ -21,7 +21,7 @@ import {
 export class CallRecord {
   @Uuid(primary) id: string;
   @TenantId() tenantId: string;
-  /** When the attempt began; of a roll-up the beginning of its day. */
+  /** The start of the attempt; for a roll-up the beginning of its day. */
   @Timestamp() callTime: Date;
   @Bigint() userId: number;
   @Bigint(nullable) apiKeyId: number | null;
@@ -35,14 +35,14 @@ export class CallRecord {
   @Varchar(50) providerCode: string;
   /** chat, embedding, rerank, media, or one of AUXILIARY_KINDS. */
   @Varchar(10) kind: string;
-  /** Counts from 1; null in a roll-up. */
+  /** The number of the attempt, from 1; null in a roll-up. */
   @Smallint(nullable) attempt: number | null;
   /** ok, aborted, or what went wrong; null in a roll-up. */
   @Varchar(20, nullable) outcome: string | null;
   @Integer({ default: 1 }) calls: number;
   @Integer({ default: 0 }) failures: number;
   @Integer({ default: 0 }) aborts: number;
-  /** How many of the calls have counts that are estimated. */
+  /** The number of calls whose counts are estimated. */
   @Integer({ default: 0 }) estimates: number;
   @Bigint() inputTokens: number;
   @Bigint() outputTokens: number;
@@ -53,10 +53,10 @@ export class CallRecord {
   @Integer() images: number;
   @Numeric({ precision: 14, scale: 3 }) seconds: number;
   @Bigint() characters: number;
-  /** Null where the model had no price. */
+  /** The cost; null where the model had no price. */
   @Numeric({ precision: 24, scale: 12, nullable: true }) cost: string | null;
   @Bigint(nullable) priceVersion: number | null;
-  /** Of the calls that have brought a token, in all. */
+  /** Total over the calls that have returned a token. */
   @Bigint(nullable) firstTokenMs: number | null;
   @Integer({ default: 0 }) firstTokens: number;
   @Bigint() durationMs: number;

@@ -74,7 +74,7 @@ const SUMMED = [
   ...['images', 'seconds', 'characters', 'cost', 'first_token_ms', 'first_tokens', 'duration_ms'],
 ];
 
-/** One statement, so that no sum is ever seen twice or not at all; of two processes the second finds no rows. */
+/** A single statement, so that no sum is ever seen twice or not at all; of two processes the second finds no rows. */
 const ROLL_UP = `
   WITH removed AS (
     DELETE FROM upstream_call
@@ -89,10 +89,10 @@ const EXPIRED = `
   DELETE FROM upstream_call WHERE id IN (
     SELECT id FROM upstream_call WHERE call_time < now() - make_interval(days => $1) LIMIT $2) RETURNING id`;
 
-/** One day of the usage ledger of a tenant. */
+/** A day of a tenant's usage ledger. */
 export interface LedgerDay {
   readonly tenantId: string;
-  /** In the zone of TZ. */
+  /** The day in the time zone TZ. */
   readonly day: string;
 }
 
@@ -124,7 +124,7 @@ export class LedgerRepository {
     await this.database.query(ROLL_UP, [tenantId, day, this.config.TZ]);
   }
 
-  /** Removes at most so many rows that are kept no longer; answers how many there were. */
+  /** Removes at most the given number of expired rows; returns how many there were. */
   async removeExpired(limit: number): Promise<number> {
     const days = this.config.USAGE_RETENTION_DAYS;
     const removed = await acrossTenants('retention of the usage ledger', () =>

@@ -21,7 +21,7 @@ export class LimitController {
     return this.limits.list(caller, query);
   }
 
-  /** One limit with what is used of it now. */
+  /** Returns a limit with its current usage. */
   @Get(':id')
   @RequirePermission('system:limit:query')
   @Answers(LimitView)

@@ -2,12 +2,12 @@ import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../platform/http/i
 import { MEASURES, SCOPES } from './limit.entity.js';
 import { MIN_AMOUNT } from './price.entity.js';
 
-/** What the column holds, and a client reads exactly. */
-const MOST = 1_000_000_000_000;
+/** The largest number that the column holds and a client reads exactly. */
+const MAX_CAP = 1_000_000_000_000;
 
 const cap = Decimal({
   min: 0,
-  max: MOST,
+  max: MAX_CAP,
   smallest: MIN_AMOUNT,
   example: 1_000_000,
   description:

@@ -13,11 +13,11 @@ import {
   Varchar,
 } from '../platform/database/index.js';
 
-/** Who or what a limit is of. */
+/** The scope of a limit. */
 export const SCOPES = ['tenant', 'user', 'key', 'model'] as const;
 export type LimitScope = (typeof SCOPES)[number];
 
-/** What is limited, and in which time. The database's functions read the parts of these words. */
+/** The measure of a limit and its period. The database's functions parse these words. */
 export const MEASURES = [
   'requests-minute',
   'tokens-day',
@@ -27,7 +27,7 @@ export const MEASURES = [
 ] as const;
 export type LimitMeasure = (typeof MEASURES)[number];
 
-/** How much may be used. Without the id of its scope each user, key or model may use as much. */
+/** A usage limit. Without the id of its scope each user, key or model may use as much. */
 @Entity({ name: 'usage_limit' })
 export class UsageLimit {
   @GeneratedId() id: number;
@@ -43,7 +43,7 @@ export class UsageLimit {
   @UpdateTime() updateTime: Date;
 }
 
-/** What a user, key, model or tenant has used of a limit in the present period. Written by functions of the database. */
+/** The usage of a user, key, model or tenant within the current period of a limit. Written by functions of the database. */
 @Entity({ name: 'usage_counter' })
 export class UsageCounter {
   @Bigint(primary) limitId: number;
@@ -58,7 +58,7 @@ export class UsageCounter {
   @Timestamp() usedTime: Date;
 }
 
-/** What a running call may use of a limit at most; of requests, those of one second. */
+/** The most that a running call may use of a limit; of requests, those of one second. */
 @Entity({ name: 'usage_reservation' })
 export class UsageReservation {
   @Bigint(primary) limitId: number;

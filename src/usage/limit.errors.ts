@@ -9,11 +9,11 @@ export interface ReachedLimit {
   readonly scope: LimitScope;
   readonly measure: LimitMeasure;
   readonly cap: number;
-  /** By calls that have ended. */
+  /** Used by completed calls. */
   readonly used: number;
-  /** What calls that run may use at most. */
+  /** The most that running calls may use. */
   readonly reserved: number;
-  /** What the refused call may use at most. */
+  /** The most that the refused call may use. */
   readonly needed: number;
 }
 

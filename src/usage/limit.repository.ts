@@ -11,13 +11,13 @@ import type { LimitListQuery } from './limit.dto.js';
 import { UsageLimit } from './limit.entity.js';
 import type { LimitScope } from './limit.entity.js';
 
-/** What calls are asked by: the parts of a limit that do not change. */
+/** The fields of a limit that apply to a call; they do not change. */
 export type SetLimit = Pick<
   UsageLimit,
   'id' | 'scope' | 'userId' | 'apiKeyId' | 'modelId' | 'measure'
 >;
 
-/** What is used of a limit in the present period; of one that each has, by who has used the most. */
+/** The usage of a limit in the current period; of a limit per subject, that of the subject with the most. */
 export interface LimitUse {
   readonly limitId: number;
   /** 0 for the tenant; null without any use. */
@@ -37,7 +37,7 @@ const SET = `
   SELECT id, scope, user_id AS "userId", api_key_id AS "apiKeyId", model_id AS "modelId", measure
     FROM usage_limit WHERE tenant_id = $1 ORDER BY id`;
 
-/** Before the first call of a period there is no counter: the usage ledger says what was used. */
+/** A period has no counter before its first call: the usage ledger says what was used. */
 const USES = `
   SELECT l.id AS "limitId", coalesce(c.subject_id, own.subject_id) AS "subjectId",
          coalesce(c.used, CASE WHEN own.subject_id IS NOT NULL

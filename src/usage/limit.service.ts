@@ -21,8 +21,8 @@ import {
 import { LimitRepository } from './limit.repository.js';
 import { LimitUseView, LimitView } from './limit.view.js';
 
-/** Each call asks for those that apply to it. */
-const MOST_LIMITS = 200;
+/** The maximum number of limits per tenant; each call checks those that apply to it. */
+const MAX_LIMIT_COUNT = 200;
 
 type SubjectField = 'userId' | 'apiKeyId' | 'modelId';
 
@@ -63,11 +63,11 @@ export class LimitService {
     requireUnlimitedKey(caller, 'models', phrase`models`);
     requireCap(measure, cap);
     await this.checkSubject(tenantId, limit);
-    // What was used counts from the beginning of the period.
+    // Usage counts from the beginning of the period.
     await this.ledger.flush();
     const id = await this.change(caller, async () => {
       const count = await this.repository.limits.count(tenantId);
-      if (count >= MOST_LIMITS) throw new TooManyLimitsError(MOST_LIMITS);
+      if (count >= MAX_LIMIT_COUNT) throw new TooManyLimitsError(MAX_LIMIT_COUNT);
       const row = await this.repository.limits.insert(tenantId, { ...limit, createBy });
       return { result: row.id, entries: [entry('create', row, { cap })] };
     });

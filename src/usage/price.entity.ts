@@ -9,7 +9,7 @@ import {
   Varchar,
 } from '../platform/database/index.js';
 
-/** What numeric(14, 6) holds. */
+/** The range of numeric(14, 6). */
 export const MIN_AMOUNT = 0.000_001;
 export const MAX_PRICE = 99_999_999;
 
@@ -28,7 +28,7 @@ export class ModelPrice {
   @Numeric(price) imagePrice: number | null;
   @Numeric(price) secondPrice: number | null;
   @Numeric(price) characterPrice: number | null;
-  /** Of calls of batches; null: 1. */
+  /** The fraction of the price for batched calls; null: 1. */
   @Numeric({ precision: 4, scale: 3, nullable: true }) batchPriceFactor: number | null;
   @Bigint(nullable) createBy: number | null;
   @CreateTime() createTime: Date;

@@ -6,26 +6,26 @@ import type { LimitMeasure, LimitScope } from './limit.entity.js';
 import type { Refusal } from './limit.errors.js';
 import type { MediaUnits } from './usage.entry.js';
 
-/** What a call can use at most. */
+/** The most that a call can use. */
 export interface WorstCase extends MediaUnits {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** How much of a limit is left, and when all of it is there again. */
+/** The remainder of a limit, and the time until its reset. */
 export interface LimitLeft {
   readonly cap: number;
-  /** Without what running calls have reserved; not below 0. */
+  /** The remaining amount without the reservations of running calls; not below 0. */
   readonly remaining: number;
   readonly resetSeconds: number;
 }
 
-/** What a call asks of its limits. */
+/** A reservation of limits for one call. */
 export interface ReservationRequest {
   readonly tenantId: string;
   /** The id of the reservation. */
   readonly id: string;
-  /** Those of requests count one more. */
+  /** The ids of the limits. Limits of requests count one more. */
   readonly limits: readonly number[];
   readonly userId: number;
   readonly apiKeyId: number | null;
@@ -60,7 +60,7 @@ const RESERVE = `
         * CASE WHEN $15::boolean THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END,
       $13, $14) r`;
 
-/** As the functions of migration 40 count: requests are reservations of the last minute, other measures are of a period. */
+/** The remaining limits, counted as the functions of migration 40 do: requests are reservations of the last minute, other measures are of a period. */
 const LEFT = `
   SELECT l.id, l.scope, l.measure, l.cap::float8 AS cap,
          greatest(0, l.cap - coalesce(held.amount, 0)
@@ -95,7 +95,7 @@ const EXPIRED = `
   DELETE FROM usage_reservation WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage_reservation WHERE expire_time < now() - interval '1 day' LIMIT $1)) RETURNING limit_id`;
 
-/** Of periods that are over: a counter that is missing costs the sum of what the usage ledger has of its period. */
+/** Deletes counters of past periods: a missing counter costs the sum of its period in the usage ledger. */
 const UNUSED = `
   DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
     SELECT c.ctid FROM usage_counter c JOIN usage_limit l ON l.id = c.limit_id
@@ -103,7 +103,7 @@ const UNUSED = `
        AND (l.measure LIKE 'requests-%' OR usage_period_end(l.measure, $2, c.period_start) <= now())
      LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
-/** How long a line of a batch waits that finds less than half of the requests of a minute left. */
+/** The wait of a batch line while less than half of the requests of a minute are left. */
 const HALF_USED_SECONDS = 5;
 
 /** Whether lines of batches have used their half of the requests of a minute, together with all other calls. */
@@ -119,7 +119,7 @@ function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refu
   ];
 }
 
-/** What running calls have reserved of limits. The functions that it calls are those of migrations 40 and 47. */
+/** Reservations of limits by running calls. The functions that it calls are those of migrations 40 and 47. */
 @Injectable()
 export class ReservationRepository {
   constructor(
@@ -131,11 +131,11 @@ export class ReservationRepository {
   async reserve(request: ReservationRequest): Promise<readonly Refusal[]> {
     if (!request.leavesHalf) return this.reserveAtOnce(request);
     return this.database.transaction(async () => {
-      // One line of the tenant at a time looks at what the others have left.
+      // Lines of a tenant check the remaining limits one at a time.
       await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [
         `batches ${request.tenantId}`,
       ]);
-      const refusals = (await this.left(request)).flatMap(beyondHalf);
+      const refusals = (await this.remaining(request)).flatMap(beyondHalf);
       return refusals.length > 0 ? refusals : this.reserveAtOnce(request);
     });
   }
@@ -150,8 +150,8 @@ export class ReservationRepository {
     ]);
   }
 
-  /** How much is left of the limits for the caller and model. */
-  async left({
+  /** The remaining limits for the caller and model. */
+  async remaining({
     tenantId,
     limits,
     userId,
@@ -175,7 +175,7 @@ export class ReservationRepository {
     );
   }
 
-  /** Removes at most so many rows each that nothing needs any longer; answers the larger number of those removed. */
+  /** Removes at most the given number of unneeded rows each; returns the larger number removed. */
   async sweep(limit: number): Promise<number> {
     const expired = await acrossTenants('sweep of reservations', () =>
       this.database.query(EXPIRED, [limit]),

@@ -75,8 +75,8 @@ export class UsageController {
   private async reportOf({ tenantId }: Caller, query: UsageQuery): Promise<UsageView> {
     const { groupBy, limit, ...filter } = query;
     const groups = groupsOf({ groupBy });
-    const asked = { groups, limit: limit ?? MAX_ROWS };
-    const { total, rows, more } = await this.usage.report(tenantId, filterOf(filter), asked);
+    const options = { groups, limit: limit ?? MAX_ROWS };
+    const { total, rows, more } = await this.usage.report(tenantId, filterOf(filter), options);
     return UsageView.of({
       total: UsageTotalView.of(total),
       rows: rows.map((row) =>
@@ -116,7 +116,7 @@ export class UsageController {
   }
 }
 
-/** What one who may read no other calls can ask for. */
+/** The filter for callers who may read only their own calls. */
 function ownOf({ userId, apiKey }: Caller): Pick<UsageExportQuery, 'userId' | 'apiKeyId'> {
   return { userId, ...(apiKey && { apiKeyId: apiKey.id }) };
 }

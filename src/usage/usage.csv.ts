@@ -4,7 +4,7 @@ import type { ExportedCall, ExportedValue } from './usage.repository.js';
 /** Marks UTF-8 for spreadsheets. */
 const BOM = '\uFEFF';
 /**
- * What a spreadsheet may take for the begin of a formula (OWASP, CSV Injection): also in full width, and behind what some take
+ * Characters that a spreadsheet may take for the start of a formula (OWASP, CSV Injection): also in full width, and behind what some take
  * for the end of a cell, such as a semicolon where that separates lists.
  */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]|(?<=[;\t\r\n] *)[=+\-@＝＋－＠]/g;

@@ -22,7 +22,7 @@ import {
 import { anyOf, msg } from '../platform/message/index.js';
 import { AUXILIARY_KINDS, FEATURES } from './usage.entry.js';
 
-/** What a report can be grouped by. */
+/** The groups of a report. */
 export const GROUPS = [
   'day',
   'hour',
@@ -42,7 +42,7 @@ export const KINDS = [
   ...AUXILIARY_KINDS,
 ] as const;
 
-const MOST_GROUPS = 2;
+const MAX_GROUP_COUNT = 2;
 const USUAL_DAYS = 30;
 
 const ownFields = {
@@ -120,7 +120,7 @@ export function filterOf(query: UsageExportQuery): UsageFilter {
 export function groupsOf({ groupBy }: Pick<OwnUsageQuery, 'groupBy'>): readonly UsageGroup[] {
   const names = [...new Set((groupBy || 'day').split(',').map((name) => name.trim()))];
   const groups = names.flatMap((name) => GROUPS.filter((group) => group === name));
-  if (groups.length < names.length || groups.length > MOST_GROUPS) {
+  if (groups.length < names.length || groups.length > MAX_GROUP_COUNT) {
     throw new InvalidInputError(msg`groupBy must be one or two of ${anyOf(GROUPS)}.`);
   }
   return groups;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../platform/access/index.js';
 
-/** What models are called for. */
+/** The features that call models. */
 export const FEATURES = [
   'chat',
   'agent',
@@ -23,10 +23,10 @@ export type Feature = (typeof FEATURES)[number];
 export const AUXILIARY_KINDS = ['lookup', 'count'] as const;
 export type AuxiliaryKind = (typeof AUXILIARY_KINDS)[number];
 
-/** On whose behalf a model is called. */
+/** The caller on whose behalf a model is called. */
 export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'origin' | 'apiKey'>;
 
-/** What a call of a media model is paid by. */
+/** The units that a call of a media model is paid by. */
 export interface MediaUnits {
   readonly images?: number | undefined;
   readonly seconds?: number | undefined;
@@ -61,7 +61,7 @@ const usageEntry = z.object({
   price_version: z.number().nullable(),
   first_token_ms: z.number().nullable(),
   duration_ms: z.number(),
-  /** It has reserved something of a limit, which is to be replaced by what it has used. */
+  /** The call has reserved part of a limit, which its usage replaces. */
   limited: z.boolean().optional(),
 });
 export type UsageEntry = z.infer<typeof usageEntry>;

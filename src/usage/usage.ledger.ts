@@ -14,18 +14,18 @@ import { usageEntries } from './usage.entry.js';
 import type { UsageEntry } from './usage.entry.js';
 import { LedgerRepository } from './ledger.repository.js';
 
-/** How long an entry waits for others: what a process that is killed has not written yet. */
+/** The time that an entry waits for others; a killed process loses entries of that time. */
 const FLUSH_MS = 500;
 /** Entries of one statement. */
 const BATCH = 500;
-/** How long one statement may take. It may still succeed afterwards; writing twice changes nothing. */
+/** The timeout of one statement. It may still succeed afterwards; writing twice changes nothing. */
 const ATTEMPT_MS = 10_000;
 
 /** Entries that wait in memory while the database is away; the rest goes to files. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING_COUNT = 10_000;
 const SPOOL_BYTES = 256 * 1024 * 1024;
 const FILES_AT_ONCE = 20;
-/** Once in so many flushes, which is a minute. */
+/** The number of flushes between two checks for spool files, about a minute. */
 const LOOK_FOR_FILES = 120;
 
 type Written = 'written' | 'unavailable';
@@ -47,7 +47,7 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
   private flushed = 0;
   /** Entries of limited calls, which are written by themselves. */
   private readonly settling = new Set<Promise<void>>();
-  /** One at a time. */
+  /** Writes run one at a time. */
   private flushing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -70,7 +70,7 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
     this.flushes.runNow();
   }
 
-  /** After every other part has stopped, so that the calls that they have ended are entered. */
+  /** Runs after every other part has stopped, so that the calls they have ended are recorded. */
   async onApplicationShutdown(): Promise<void> {
     await this.flushes?.stop();
     await this.settled();
@@ -159,7 +159,8 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Moves the oldest of too many entries to files. */
   private async relieve(): Promise<void> {
-    while (this.waiting.length > MOST_WAITING) await this.toFile(this.waiting.splice(0, BATCH));
+    while (this.waiting.length > MAX_WAITING_COUNT)
+      await this.toFile(this.waiting.splice(0, BATCH));
   }
 
   private async toFile(entries: UsageEntry[]): Promise<void> {

@@ -34,7 +34,7 @@ export interface NearestLimits {
 export interface LimitedCall {
   readonly model: LimitedModel;
   readonly caller: ModelUser;
-  /** Of the attempt: requests are counted by the first, those of a model by the first at this model. */
+  /** The number of the attempt: requests are counted by the first, those of a model by the first at this model. */
   readonly number: number;
   /** An earlier attempt of the call was made at this model. */
   readonly isRepeat: boolean;
@@ -52,7 +52,7 @@ const RENEWALS = 3;
 export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Limits');
   /** Reservations of calls that run. */
-  private readonly held = new Set<string>();
+  private readonly reservedIds = new Set<string>();
   private renewals: IntervalJob | undefined;
   private readonly renewMs: number;
 
@@ -107,17 +107,17 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
       throw new LimitReachedError(refusal);
     }
     if (!limits.some(isBudget)) return undefined;
-    this.held.add(id);
+    this.reservedIds.add(id);
     return id;
   }
 
-  /** What programs learn in headers: how much is left of the limits of the caller. */
+  /** The remaining limits of the caller, for response headers. */
   async nearestLimits(model: LimitedModel, caller: ModelUser): Promise<NearestLimits | undefined> {
     const { tenantId, id: modelId } = model;
     const applying = limitsOf(model, caller);
     if (applying.length === 0) return undefined;
     const limits = await this.reservations
-      .left({
+      .remaining({
         ...{ tenantId, modelId, userId: caller.userId, apiKeyId: caller.apiKey?.id ?? null },
         limits: applying.map(({ id }) => id),
       })
@@ -135,18 +135,18 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
 
   /** Gives back what a call has reserved that was not made. */
   async release({ tenantId }: LimitedModel, id: string): Promise<void> {
-    this.held.delete(id);
+    this.reservedIds.delete(id);
     try {
       await this.reservations.release(tenantId, id);
     } catch (error) {
-      // Its lease ends.
+      // The reservation expires with its lease.
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to release reservation', err: error });
     }
   }
 
   /** Records the attempt, and counts what it has used instead of what it had reserved. */
   settle(entry: UsageEntry): void {
-    void this.ledger.settle(entry).finally(() => this.held.delete(entry.id));
+    void this.ledger.settle(entry).finally(() => this.reservedIds.delete(entry.id));
   }
 
   /** The longest answer that a call may ask for where a budget applies: what is not limited cannot be reserved. */
@@ -157,9 +157,9 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   private async renew(): Promise<void> {
-    if (this.held.size === 0) return;
+    if (this.reservedIds.size === 0) return;
     try {
-      await withStatementLimit(this.renewMs, () => this.reservations.renew([...this.held]));
+      await withStatementLimit(this.renewMs, () => this.reservations.renew([...this.reservedIds]));
     } catch (error) {
       // The next renewal may come in time.
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to renew reservations', err: error });
@@ -167,7 +167,7 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   }
 }
 
-/** Those of the model's limits that apply to the caller. The service itself, with user id 0, has those of no user. */
+/** The model's limits that apply to the caller. The service itself, with user id 0, has no user limits. */
 function limitsOf({ limits = [] }: LimitedModel, caller: ModelUser): readonly SetLimit[] {
   const { userId, apiKey } = caller;
   return limits.filter((limit) => {

@@ -5,7 +5,7 @@ import { Database } from '../platform/database/index.js';
 import { AUXILIARY_KINDS } from './usage.entry.js';
 import type { UsageFilter, UsageGroup, UsageView } from './usage.dto.js';
 
-/** One group of a report, as its key and its name. */
+/** A group of a report, as its key and its name. */
 interface GroupSql {
   readonly key: string;
   readonly name?: string;
@@ -13,7 +13,7 @@ interface GroupSql {
 
 const DAY = `to_char(call_time AT TIME ZONE $2, 'YYYY-MM-DD')`;
 const HOUR = `to_char(call_time AT TIME ZONE $2, 'YYYY-MM-DD HH24:00')`;
-/** Of the names that a record had, the latest. */
+/** The latest of the names that a record had. */
 const latest = (column: string): string => `(array_agg(${column} ORDER BY call_time DESC))[1]`;
 
 /** Users and keys are erased with their names; those of users of another tenant are not shown. */
@@ -47,7 +47,7 @@ const COLUMN_OF = {
   kind: 'kind',
 } as const;
 
-/** What is left out unless it is asked for. */
+/** Excludes auxiliary calls, which reports show only on request. */
 const NOT_AUXILIARY = `kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 const FIGURES = `coalesce(sum(calls), 0) AS calls, coalesce(sum(failures), 0) AS failures,
@@ -90,7 +90,7 @@ export class UsageRepository {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** At most `limit` groups. */
+  /** Returns at most `limit` groups. */
   async report(
     tenantId: string,
     filter: UsageFilter,

@@ -1,5 +1,5 @@
 import { fits, longestBeginning, sizeOf } from '../../model/index.js';
-import type { TextRoom, TokenCounter } from '../../model/index.js';
+import type { TextSize, TokenCounter } from '../../model/index.js';
 import type { CitableFragment, Neighbourhood } from '../../retrieval/index.js';
 import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
@@ -13,7 +13,7 @@ export const MAX_QUOTED_CHARS = 24_000;
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 
 /** What the fragments of one question or answer may take, with their tags and the names of their documents. */
-export interface QuoteRoom extends TextRoom {
+export interface QuoteRoom extends TextSize {
   readonly pieces: number;
 }
 
@@ -45,7 +45,7 @@ export interface QuotedFragments<Fragment> {
 /** The longest number that a source can get. */
 const ANY_NUMBER = 999;
 /** Tokens between two quoted fragments: two line feeds. */
-const BETWEEN: TextRoom = { characters: 2, tokens: 1 };
+const BETWEEN: TextSize = { characters: 2, tokens: 1 };
 /** Characters of a fragment; a beginning of fewer is not worth a source. */
 const MIN_BEGINNING_CHARS = 80;
 /** Share of the room for the best fragment when it does not fit as a whole; the others share the rest. */
@@ -84,7 +84,7 @@ interface Chosen<Fragment> {
   readonly sentFragment: SentFragment;
   /** What the model reads of it, with its neighbours. */
   readonly content: string;
-  readonly size: TextRoom;
+  readonly size: TextSize;
 }
 
 class Choice<Fragment extends CitableFragment> {
@@ -92,7 +92,7 @@ class Choice<Fragment extends CitableFragment> {
   private readonly chosen: Chosen<Fragment>[] = [];
   /** The best fragment, when it does not fit as a whole. */
   private tooLong: Fragment | undefined;
-  private remainingSpace: TextRoom;
+  private remainingSpace: TextSize;
   private vacancies: number;
   private isClosed = false;
   private considered = 0;
@@ -185,7 +185,7 @@ class Choice<Fragment extends CitableFragment> {
   }
 
   /** A text that has too many characters is not counted. */
-  private fittingSize(fragment: Fragment): TextRoom | undefined {
+  private fittingSize(fragment: Fragment): TextSize | undefined {
     if (fragment.content.length > this.remainingSpace.characters) return undefined;
     const size = this.sizeOf(fragment, fragment.content);
     return fits(size, this.remainingSpace) ? size : undefined;
@@ -195,7 +195,7 @@ class Choice<Fragment extends CitableFragment> {
     fragment: Fragment,
     content: string,
     sentFragment: SentFragment = fragment,
-  ): TextRoom {
+  ): TextSize {
     return plus(sizeOf(this.text(sentFragment, content, fragment), this.options.counter), BETWEEN);
   }
 
@@ -217,17 +217,17 @@ function textOf<Fragment>(
   );
 }
 
-const NOTHING: TextRoom = { characters: 0, tokens: 0 };
+const NOTHING: TextSize = { characters: 0, tokens: 0 };
 
-function plus(a: TextRoom, b: TextRoom): TextRoom {
+function plus(a: TextSize, b: TextSize): TextSize {
   return { characters: a.characters + b.characters, tokens: a.tokens + b.tokens };
 }
 
-function minus(a: TextRoom, b: TextRoom): TextRoom {
+function minus(a: TextSize, b: TextSize): TextSize {
   return { characters: a.characters - b.characters, tokens: a.tokens - b.tokens };
 }
 
-function share({ characters, tokens }: TextRoom, part: number): TextRoom {
+function share({ characters, tokens }: TextSize, part: number): TextSize {
   return { characters: Math.floor(characters * part), tokens: Math.floor(tokens * part) };
 }
 

@@ -32,7 +32,7 @@ export type ContentHosts = readonly [imagesAndAudio: string, videos: string];
 
 const DEFAULT_PORT = 443;
 
-/** Host and port as they are written, before anything reads them: a host in any other spelling is none of ours. */
+/** Host and port as written, before they are parsed: a host in any other spelling is not ours. */
 const PLAIN = /^https:\/\/(?<host>[a-z\d.-]+)(?::(?<port>\d+))?(?:[/?][^#\s\\]*)?$/i;
 
 /**
@@ -59,7 +59,7 @@ export function publicAddress(address: string, port = DEFAULT_PORT): string {
   return address;
 }
 
-/** In lower case. */
+/** The host of the address in lower case. */
 function hostOf(address: string, port: number): string {
   const parts = PLAIN.exec(address)?.groups;
   if (!parts) {

@@ -38,7 +38,7 @@ const REASONS: Partial<Record<OutboundErrorKind, Message>> = {
 };
 
 /**
- * Calls the hosts of media resources: public addresses and the default port alone, without any credential, on
+ * Calls the hosts of media resources: only public addresses and the default port, without any credential, on
  * connections that nothing else uses.
  */
 export class ContentClient {
@@ -55,7 +55,7 @@ export class ContentClient {
   /**
    * The answer with status 200. Fails with ContentRefusedError; with OutboundError when the signal ends the call.
    *
-   * @param http For an address that is no public one.
+   * @param http For an address that is not public.
    */
   async get(
     address: string,

@@ -22,20 +22,20 @@ import {
   ClientGoneError,
   ContentResource,
   ContentWriter,
-  LARGEST_BYTES,
+  MAX_CONTENT_BYTES,
   tooLarge,
 } from './content.stream.js';
 
-/** Where the answer goes; `disconnected` aborts when the client closes the connection. */
+/** The client's response; `disconnected` aborts when the client closes the connection. */
 interface Client {
   readonly response: ServerResponse;
   readonly disconnected: AbortSignal;
 }
 
-/** What a service says of a task. */
-type LookedUp = Pick<MediaResult, 'id' | 'status' | 'url' | 'type'>;
+/** The state of a task as its service reports it. */
+type Prediction = Pick<MediaResult, 'id' | 'status' | 'url' | 'type'>;
 
-interface Found {
+interface ResourceAddress {
   readonly address: string;
   readonly type: MediaType;
 }
@@ -47,7 +47,7 @@ const MIB = 2 ** 20;
 export class ContentService {
   private readonly logger = new Logger('Media');
   /** Bytes that all requests of this process hold for resources of unknown length. */
-  private held = 0;
+  private bufferedBytes = 0;
 
   constructor(
     private readonly media: MediaService,
@@ -59,7 +59,7 @@ export class ContentService {
     metrics.gauge(
       'plinth_media_content_bytes',
       'Bytes of media that are held until their length is known or sent',
-      async () => this.held,
+      async () => this.bufferedBytes,
     );
   }
 
@@ -68,17 +68,17 @@ export class ContentService {
    * fails afterwards destroys the connection, so that half a resource is never taken for a whole one.
    */
   async send(caller: Caller, query: ContentQuery, client: Client): Promise<void> {
-    const found = await this.media.lookUpPrediction(caller, query, client.disconnected);
-    await this.sendResult(query.predictionId, found, client);
+    const prediction = await this.media.lookUpPrediction(caller, query, client.disconnected);
+    await this.sendResult(query.predictionId, prediction, client);
   }
 
-  /** As `send`, for a prediction that was looked up already. */
+  /** Does the same as `send` for a prediction that was already looked up. */
   async sendResult(
     predictionId: string,
-    found: LookedUp,
+    prediction: Prediction,
     { response, disconnected }: Client,
   ): Promise<void> {
-    const { address, type } = this.resourceOf(predictionId, found);
+    const { address, type } = this.resourceOf(predictionId, prediction);
     const answer = await this.client.get(address, disconnected);
     const resource = await this.client.reasoned(() => ContentResource.open(answer, type));
     const writer = new ContentWriter(response);
@@ -114,12 +114,12 @@ export class ContentService {
     try {
       return Buffer.concat(await this.client.reasoned(() => this.collect(resource, reservation)));
     } finally {
-      this.held -= reservation.bytes;
+      this.bufferedBytes -= reservation.bytes;
       await resource.close();
     }
   }
 
-  private resourceOf(predictionId: string, { id, status, url, type }: LookedUp): Found {
+  private resourceOf(predictionId: string, { id, status, url, type }: Prediction): ResourceAddress {
     if (id !== predictionId) {
       throw new ContentRefusedError(
         msg`The provider answered another task than the one asked for.`,
@@ -155,27 +155,27 @@ export class ContentService {
       writer.begin(resource.type, reservation.bytes);
       for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
         await writer.write(piece);
-        this.held -= piece.length;
+        this.bufferedBytes -= piece.length;
         reservation.bytes -= piece.length;
       }
       await writer.end();
     } finally {
-      this.held -= reservation.bytes;
+      this.bufferedBytes -= reservation.bytes;
     }
   }
 
-  /** Counts what it holds in the reservation. ContentMemoryError beyond the limit of the process. */
+  /** Collects the resource and adds its bytes to the reservation. ContentMemoryError beyond the limit of the process. */
   private async collect(
     resource: ContentResource,
     reservation: { bytes: number },
   ): Promise<Buffer[]> {
     const pieces: Buffer[] = [];
     for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
-      if (reservation.bytes + bytes.length > LARGEST_BYTES) throw tooLarge();
-      if (this.held + bytes.length > this.config.MEDIA_CONTENT_MEMORY_MB * MIB) {
+      if (reservation.bytes + bytes.length > MAX_CONTENT_BYTES) throw tooLarge();
+      if (this.bufferedBytes + bytes.length > this.config.MEDIA_CONTENT_MEMORY_MB * MIB) {
         throw new ContentMemoryError();
       }
-      this.held += bytes.length;
+      this.bufferedBytes += bytes.length;
       reservation.bytes += bytes.length;
       pieces.push(bytes);
     }

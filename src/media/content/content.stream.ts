@@ -4,17 +4,17 @@ import { msg } from '../../platform/message/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { ContentRefusedError, contentType, SIGNATURE_BYTES } from './content.checks.js';
 
-export const LARGEST_BYTES = 64 * 1024 * 1024;
+export const MAX_CONTENT_BYTES = 64 * 1024 * 1024;
 
-/** How long a client may leave what it was sent unread before it counts as gone. */
+/** The time that a client may leave sent data unread before it counts as gone. */
 const STALLED_MS = 60_000;
 
 /** A resource whose first bytes were checked. The caller that opens one closes it. */
 export class ContentResource {
   private constructor(
-    /** Of the category, and as the first bytes say. */
+    /** A media type of the category, as the first bytes show it. */
     readonly type: string,
-    /** As its host says; undefined when that does not say. */
+    /** The length that the host declares; undefined without one. */
     readonly length: number | undefined,
     private head: Buffer | undefined,
     private readonly rest: AsyncIterator<Buffer>,
@@ -25,7 +25,7 @@ export class ContentResource {
     const length = lengthOf(response);
     const rest = response.body[Symbol.asyncIterator]();
     try {
-      if (length !== undefined && length > LARGEST_BYTES) throw tooLarge();
+      if (length !== undefined && length > MAX_CONTENT_BYTES) throw tooLarge();
       const head = await firstBytes(rest);
       if (head.length === 0) throw new ContentRefusedError(msg`The resource is empty.`);
       const name = contentType(type, response.headers['content-type'], head);
@@ -108,16 +108,16 @@ export class ContentWriter {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error): void => {
         clearTimeout(timer);
-        response.off(event, reached).off('close', left);
+        response.off(event, reached).off('close', disconnected);
         if (error) reject(error);
         else resolve();
       };
       const reached = (): void => settle();
-      const left = (): void => settle(new ClientGoneError('The client has left'));
+      const disconnected = (): void => settle(new ClientGoneError('The client has left'));
       const timer = setTimeout(() => {
         settle(new ClientGoneError('The client reads nothing'));
       }, this.stalledMs);
-      response.on(event, reached).on('close', left);
+      response.on(event, reached).on('close', disconnected);
     });
   }
 }

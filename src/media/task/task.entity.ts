@@ -19,7 +19,7 @@ export class MediaTask {
   @TenantId() tenantId: string;
   @Bigint() userId: number;
 
-  /** Null when the model was deleted. */
+  /** The id of the model; null when it was deleted. */
   @Bigint(nullable) modelId: number | null;
   @Varchar(200) modelName: string;
 

@@ -22,7 +22,7 @@ export interface SeenTask {
 type Owner = Pick<Caller, 'tenantId' | 'userId'>;
 
 /**
- * The tasks that users have given to model services, each visible to its user alone, so that a reload or another device
+ * The tasks that users have given to model services, each visible only to its user, so that a reload or another device
  * finds them.
  */
 @Injectable()
@@ -60,24 +60,24 @@ export class TaskRepository {
         model.modelName,
         model.category,
         providerTaskId,
-        shownStatus(status),
+        storedStatus(status),
         excerptOf(text),
       ],
     );
   }
 
   /** Notes what a lookup has found. Nothing happens when the user has no such task. */
-  async seen(owner: Owner, { model, providerTaskId, status }: SeenTask): Promise<void> {
+  async updateStatus(owner: Owner, { model, providerTaskId, status }: SeenTask): Promise<void> {
     await this.database.query(
       `UPDATE media_task SET status = coalesce($5, status), update_time = now()
         WHERE tenant_id = $1 AND user_id = $2 AND model_name = $3 AND provider_task_id = $4`,
-      [owner.tenantId, owner.userId, model.modelName, providerTaskId, shownStatus(status)],
+      [owner.tenantId, owner.userId, model.modelName, providerTaskId, storedStatus(status)],
     );
   }
 }
 
-/** Whatever the service says: PostgreSQL's text cannot hold NUL or half a character. */
-function shownStatus(status: string | null): string | null {
+/** Cleans a status of the service: PostgreSQL's text cannot hold NUL or a lone surrogate. */
+function storedStatus(status: string | null): string | null {
   return status?.replaceAll('\0', '').slice(0, STATUS_LENGTH).toWellFormed() ?? null;
 }
 

@@ -1,9 +1,9 @@
-/** What the bytes of a file say of the sound in it. */
+/** The properties of a sound, read from the bytes of its file. */
 export interface Sound {
   readonly mimeType: string;
   /** Services go by the ending of the name. */
   readonly ending: string;
-  /** As the file declares it, else estimated of its size. The service that reads the file may count otherwise. */
+  /** The declared length, else an estimate from the size. The service that reads the file may count otherwise. */
   readonly seconds: number;
 }
 
@@ -33,7 +33,7 @@ const FORMATS: readonly (readonly [
   [/^#!AMR/, 'audio/amr', 'amr'],
 ];
 
-/** Undefined for what is no sound. */
+/** The sound of a file; undefined for other files. */
 export function soundIn(bytes: Buffer): Sound | undefined {
   const begin = bytes.toString('latin1', 0, 12);
   const format = FORMATS.find(([pattern]) => pattern.test(begin));
@@ -47,7 +47,7 @@ export function soundIn(bytes: Buffer): Sound | undefined {
 function secondsOfWave(bytes: Buffer): number | undefined {
   const at = bytes.subarray(0, 4_096).indexOf('fmt ');
   if (at < 0 || bytes.length < at + 20) return undefined;
-  // What a recorder that was cut says of its length is wrong more often than the length of the file.
+  // A truncated recording declares a wrong length more often than the file has one.
   return (bytes.length - at) / bytes.readUInt32LE(at + 16);
 }
 
@@ -82,7 +82,7 @@ function secondsOfMp4(bytes: Buffer): number | undefined {
 const RATES_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const RATES_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** By the rate of the first frame, behind a tag. */
+/** The length at the bit rate of the first frame, after a tag. */
 function secondsOfMp3(bytes: Buffer): number | undefined {
   let at = 0;
   if (bytes.toString('latin1', 0, 3) === 'ID3' && bytes.length > 10) {

@@ -14,25 +14,25 @@ import type {
 import { tokensOfCharacters, wideCharactersIn } from '../model-window.js';
 import type { ResolvedModel } from '../model.resolver.js';
 
-/** What an attempt is made with. */
+/** The parameters of an attempt. */
 export interface AttemptStart {
   readonly use: ModelUse;
   readonly kind: UpstreamKind;
-  /** Its kind in the usage ledger where that is not the kind of call. */
+  /** The kind in the usage ledger where it differs from the kind of call. */
   readonly auxiliary?: AuxiliaryKind | undefined;
   /** The name of the model that was asked for. */
-  readonly asked: string;
+  readonly requestedModel: string;
   /** The model that is called. */
   readonly model: ResolvedModel;
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly number: number;
-  /** Estimated tokens of what is sent; asked only when the service does not say. */
+  /** Estimates the tokens of the request; called only when the service does not report them. */
   readonly sentTokens: () => number;
   /** The id of its reservation, which its row in the usage ledger must have. */
   readonly reservation?: string | undefined;
 }
 
-/** What an attempt has used. */
+/** The tokens that an attempt has used. */
 export interface UsedTokens {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -105,7 +105,7 @@ export class Attempt {
     }
   }
 
-  /** What a call with one answer has used. */
+  /** Records the usage of a call with one answer. */
   answered(usage: Usage | undefined, written = ''): void {
     this.usage = usage;
     this.write(written);
@@ -113,13 +113,13 @@ export class Attempt {
   }
 
   /** A medium that was made, or a sound that was read, for which a service may report tokens as well. */
-  made(units: MediaUnits, usage?: Usage): void {
+  produced(units: MediaUnits, usage?: Usage): void {
     this.units = units;
     this.usage = usage;
     this.isFinished = true;
   }
 
-  /** A reader that leaves after the end mark of the answer has the whole of it. */
+  /** A reader that leaves after the end mark has received the complete answer. */
   end(how: 'whole' | 'left' | { readonly error: unknown }): void {
     this.durationMs = this.elapsedMs;
     this.hasEnded = true;
@@ -133,13 +133,13 @@ export class Attempt {
     return this.outcome === 'ok';
   }
 
-  /** Of media: what is paid; nothing where the call failed. */
+  /** The media units to pay; empty where the call failed. */
   get mediaUnits(): MediaUnits {
     return (this.isOk && this.units) || {};
   }
 
   /**
-   * What the service reported; the rest is estimated from what was sent and received. Nothing for a call that the service
+   * The reported tokens; missing figures are estimated from the request and the answer. Nothing for a call that the service
    * has refused before any token.
    */
   get tokens(): UsedTokens {
@@ -159,9 +159,9 @@ export class Attempt {
     };
   }
 
-  /** Its row in the usage ledger. */
+  /** The row of the attempt in the usage ledger. */
   toEntry(): UsageEntry {
-    const { use, asked, model, kind, auxiliary, number, reservation } = this.start;
+    const { use, requestedModel, model, kind, auxiliary, number, reservation } = this.start;
     const { caller, feature, agentId } = use;
     const { images, seconds, characters } = this.mediaUnits;
     const { tokens, firstTokenMs } = this;
@@ -174,7 +174,7 @@ export class Attempt {
       door: caller.origin,
       feature,
       agent_id: agentId ?? null,
-      asked_model: asked,
+      asked_model: requestedModel,
       model_id: model.id,
       model_name: model.modelName,
       provider_code: model.providerCode,
@@ -217,11 +217,11 @@ export class Attempt {
   }
 }
 
-/** What is told of an attempt; its outcome changes until it has ended. */
+/** The reported part of an attempt; its outcome changes until it has ended. */
 interface TrailedAttempt {
   readonly start: {
     readonly number: number;
-    readonly asked: string;
+    readonly requestedModel: string;
     readonly model: {
       readonly id: number;
       readonly modelName: string;
@@ -233,51 +233,53 @@ interface TrailedAttempt {
   readonly leftOut?: readonly string[];
 }
 
-/** One attempt of a call, for those who asked for it. */
+/** An attempt of a call, as callers see it. */
 export interface MadeAttempt {
   readonly model: string;
   readonly provider: string;
-  /** As in the usage ledger; `running` until the attempt ends. */
+  /** The outcome as in the usage ledger; `running` until the attempt ends. */
   readonly outcome: string;
 }
 
 /** The attempts that were made for one answer, in their order. */
 export class CallTrail {
-  private readonly made: TrailedAttempt[] = [];
-  /** Undefined where no limit applies. */
+  private readonly entries: TrailedAttempt[] = [];
+  /** The nearest limits; undefined where none applies. */
   nearestLimits: NearestLimits | undefined;
-  /** What the service that was called last says of its own, by names of headers. */
+  /** Rate limits of the service that was called last, by header name. */
   upstreamLimits: Readonly<Record<string, string>> = {};
 
   add(attempt: TrailedAttempt): void {
-    this.made.push(attempt);
+    this.entries.push(attempt);
   }
 
   get size(): number {
-    return this.made.length;
+    return this.entries.length;
   }
 
   /** The name of the model that answers: that of the last attempt. Undefined before the first. */
   get modelName(): string | undefined {
-    return this.made.at(-1)?.start.model.modelName;
+    return this.entries.at(-1)?.start.model.modelName;
   }
 
   /** Whether a call was made again, or another model was called than the one that was asked for. */
   get isEventful(): boolean {
-    return this.made.some(({ start }) => start.number > 1 || start.model.modelName !== start.asked);
+    return this.entries.some(
+      ({ start }) => start.number > 1 || start.model.modelName !== start.requestedModel,
+    );
   }
 
   /** Parameters that the last attempt did not send, because its service refuses them. */
   get leftOut(): readonly string[] {
-    return this.made.at(-1)?.leftOut ?? [];
+    return this.entries.at(-1)?.leftOut ?? [];
   }
 
   hasCalled(modelId: number): boolean {
-    return this.made.some(({ start }) => start.model.id === modelId);
+    return this.entries.some(({ start }) => start.model.id === modelId);
   }
 
   get attempts(): readonly MadeAttempt[] {
-    return this.made.map(({ start, outcome, hasEnded }) => ({
+    return this.entries.map(({ start, outcome, hasEnded }) => ({
       model: start.model.modelName,
       provider: start.model.providerCode,
       outcome: hasEnded ? outcome : 'running',
@@ -285,7 +287,7 @@ export class CallTrail {
   }
 }
 
-/** Who calls a model and what for: part of every call, because the usage ledger says it. */
+/** The caller and purpose of a model call, which the usage ledger records. */
 export interface ModelUse {
   readonly caller: ModelUser;
   readonly feature: Feature;

@@ -5,27 +5,27 @@ import type { ResolvedModel } from '../model.resolver.js';
 import { isRefusal } from './upstream.health.js';
 import type { UpstreamHealth } from './upstream.health.js';
 
-/** What a call may go to, and for how long. */
+/** The models that a call may go to, and for how long. */
 export interface RouteOptions<M extends ResolvedModel> {
   /** Tries of each model. */
   readonly attempts: number;
   readonly signal: AbortSignal;
-  readonly longestRetryAfterMs?: number | undefined;
+  readonly maxRetryAfterMs?: number | undefined;
   /** The model that was asked for, for the attempt of this number. */
-  readonly asked: (attempt: number) => M | Promise<M>;
+  readonly requested: (attempt: number) => M | Promise<M>;
   /** A fallback; undefined for one that cannot be called now. */
-  readonly fallback: (asked: M, id: number) => Promise<M | undefined>;
-  /** Whether a fallback can answer what is asked. */
-  readonly suits: (fallback: M, asked: M) => boolean;
+  readonly fallback: (requested: M, id: number) => Promise<M | undefined>;
+  /** Whether a fallback can answer the request. */
+  readonly suits: (fallback: M, requested: M) => boolean;
   /** Attempts in all; those of the asked model are made in any case. */
-  readonly mostAttempts: number;
+  readonly maxAttempts: number;
   /** After this time no attempt goes to another key or model. */
-  readonly longestMs: number;
+  readonly maxElapsedMs: number;
 }
 
-/** One of the models that a call may go to. */
+/** A model that a call may go to. */
 interface Stage<M> {
-  /** Undefined for the model that was asked for. */
+  /** The id of a fallback; undefined for the requested model. */
   readonly id: number | undefined;
   tries: number;
   isCalled: boolean;
@@ -40,7 +40,7 @@ interface Chosen<M> {
 }
 
 /**
- * Where the attempts of one call go: the keys of its model, then its fallbacks in their order, each as often as a model is
+ * Chooses the target of each attempt of one call: the keys of its model, then its fallbacks in their order, each as often as a model is
  * tried. A failing key or address cools down and is skipped while others are available. A model without further
  * keys and fallbacks is called again as pauseBeforeRetry says.
  */
@@ -67,19 +67,19 @@ export class CallRoute<M extends ResolvedModel> {
   /** The model for the next attempt, with the key to use. */
   async next(attempt: number): Promise<M> {
     if (this.chosen) return this.use(this.chosen);
-    const asked = await this.options.asked(attempt);
+    const requested = await this.options.requested(attempt);
     this.isRepeat = attempt > 1;
-    if (!asked.variants && !asked.fallbackIds) return asked;
-    this.stages = [undefined, ...(asked.fallbackIds ?? [])].map((id) => ({
+    if (!requested.variants && !requested.fallbackIds) return requested;
+    this.stages = [undefined, ...(requested.fallbackIds ?? [])].map((id) => ({
       id,
       tries: id === undefined ? attempt - 1 : 0,
       isCalled: id === undefined && attempt > 1,
       failure: undefined,
       isOver: false,
-      model: id === undefined ? asked : undefined,
+      model: id === undefined ? requested : undefined,
     }));
     this.chosen = (await this.find(true)) ?? (await this.find(false));
-    return this.chosen ? this.use(this.chosen) : this.begin(asked);
+    return this.chosen ? this.use(this.chosen) : this.begin(requested);
   }
 
   /** Resolves when there is to be another attempt, which `next` then says. Throws what the call fails with when not. */
@@ -99,7 +99,7 @@ export class CallRoute<M extends ResolvedModel> {
     const isHelped = failure === undefined || (isElsewhere && isOfKey(failure));
     if (!isHelped) {
       await pauseBeforeRetry(failure, Math.max(1, next.stage.tries), options);
-      // Its record may have changed meanwhile.
+      // The record may have changed meanwhile.
       next.stage.model = undefined;
     }
     const again = isHelped ? undefined : await this.find(false, (one) => one === next.stage);
@@ -127,17 +127,17 @@ export class CallRoute<M extends ResolvedModel> {
     return next !== undefined;
   }
 
-  /** No call of the model is made after all. */
+  /** Releases a model whose attempt is not made. */
   abandon(model: M): void {
     if (!this.isProbe) return;
     this.isProbe = false;
-    this.health.left(model);
+    this.health.abandoned(model);
   }
 
-  /** Neither the attempts nor the time of the call are used up. */
+  /** Attempts and time of the call remain. */
   private get mayGoElsewhere(): boolean {
-    const { longestMs, mostAttempts } = this.options;
-    return this.total < mostAttempts && performance.now() - this.startedAt <= longestMs;
+    const { maxElapsedMs, maxAttempts } = this.options;
+    return this.total < maxAttempts && performance.now() - this.startedAt <= maxElapsedMs;
   }
 
   private use({ stage, model }: Chosen<M>): M {
@@ -157,7 +157,7 @@ export class CallRoute<M extends ResolvedModel> {
     if (signal.aborted) throw error;
     const isFallback = stage.id !== undefined;
     if (!(error instanceof UpstreamError)) {
-      // What is wrong with a fallback, or not allowed for it, is no failure of the call.
+      // A fallback that is faulty or not allowed does not fail the call.
       if (!isFallback || !(error instanceof DomainError)) throw error;
       stage.isOver = true;
       return;
@@ -168,7 +168,7 @@ export class CallRoute<M extends ResolvedModel> {
     else if (error.retryable) {
       stage.tries += 1;
       stage.isOver = stage.tries >= attempts;
-    } else if (OF_MODEL.includes(error.kind)) stage.isOver = true;
+    } else if (MODEL_FAILURES.includes(error.kind)) stage.isOver = true;
     else throw this.failure(error);
   }
 
@@ -213,16 +213,16 @@ export class CallRoute<M extends ResolvedModel> {
 
   private async modelOf(stage: Stage<M>): Promise<M | undefined> {
     if (stage.model) return stage.model;
-    const { asked, fallback, suits } = this.options;
+    const { requested, fallback, suits } = this.options;
     if (stage.id === undefined) {
-      stage.model = await asked(stage.tries + 1);
+      stage.model = await requested(stage.tries + 1);
       return stage.model;
     }
     const first = this.stages?.[0];
     const about = first && (await this.modelOf(first));
     if (!about) return undefined;
-    const found = await fallback(about, stage.id);
-    stage.model = found && suits(found, about) ? found : undefined;
+    const candidate = await fallback(about, stage.id);
+    stage.model = candidate && suits(candidate, about) ? candidate : undefined;
     return stage.model;
   }
 
@@ -230,7 +230,7 @@ export class CallRoute<M extends ResolvedModel> {
     return this.health.keyPlace(one) !== this.health.keyPlace(other);
   }
 
-  /** What the asked model failed with, unless only a later failure may pass. */
+  /** The failure of the requested model, unless only a later failure may pass. */
   private failure(last: unknown): unknown {
     const first = this.stages?.[0]?.failure;
     if (!first) return last;
@@ -239,7 +239,12 @@ export class CallRoute<M extends ResolvedModel> {
 }
 
 /** Failures that the same model repeats, whatever key it is called with, and that another model need not have. */
-const OF_MODEL: readonly UpstreamErrorKind[] = ['not-found', 'connection', 'timeout', 'protocol'];
+const MODEL_FAILURES: readonly UpstreamErrorKind[] = [
+  'not-found',
+  'connection',
+  'timeout',
+  'protocol',
+];
 
 /** Failures that another key can help at once. */
 function isOfKey(error: UpstreamError): boolean {

@@ -327,7 +327,7 @@ describe('an address that fails', () => {
     expect(health.isAvailable(model)).toBe(true);
     expect(health.begin(model)).toBe(true);
     expect(health.isAvailable(model)).toBe(false);
-    health.left(model);
+    health.abandoned(model);
     await run(model);
     expect(first.requests).toHaveLength(6);
     expect(health.isAvailable(broken())).toBe(true);

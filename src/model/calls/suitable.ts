@@ -3,7 +3,7 @@ import type { ChatCall, RelayedBody } from '../../provider/index.js';
 import { estimateMessageTokens, estimateTokens, IMAGE_TOKENS } from '../model-window.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
 
-/** What a call needs of the model that answers it. */
+/** The capabilities that a call needs of the model that answers it. */
 export interface Needs {
   readonly tools: boolean;
   readonly images: boolean;
@@ -42,8 +42,8 @@ function hasImage(value: unknown): boolean {
 }
 
 /** Whether a body for the asked model can be passed on to the fallback: both speak the protocol of the client. */
-export function relaysAlike(fallback: ResolvedChatModel, asked: ResolvedChatModel): boolean {
-  const protocol = asked.adapter.protocol(asked.connection.address);
+export function relaysAlike(fallback: ResolvedChatModel, requested: ResolvedChatModel): boolean {
+  const protocol = requested.adapter.protocol(requested.connection.address);
   return fallback.adapter.canRelay(fallback.connection.address, protocol);
 }
 
@@ -53,22 +53,22 @@ const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens
 export function bodyFor(
   body: RelayedBody,
   model: ResolvedChatModel,
-  asked: ResolvedChatModel,
+  requested: ResolvedChatModel,
 ): RelayedBody {
   const { modelName, maxOutput, id } = model;
-  const sent: Record<string, unknown> = { ...body, model: modelName };
-  const most = id === asked.id ? Infinity : (maxOutput ?? Infinity);
+  const outgoing: Record<string, unknown> = { ...body, model: modelName };
+  const maxAnswerTokens = id === requested.id ? Infinity : (maxOutput ?? Infinity);
   for (const name of OUTPUT_LIMITS) {
-    const given = sent[name];
-    if (typeof given !== 'number') continue;
+    const requestedLimit = outgoing[name];
+    if (typeof requestedLimit !== 'number') continue;
     const fitting = Math.min(
-      given,
-      most,
-      roomIn(model, () => estimateBodyTokens(body)),
+      requestedLimit,
+      maxAnswerTokens,
+      remainingWindow(model, () => estimateBodyTokens(body)),
     );
-    if (fitting > thinkingBudgetIn(body)) sent[name] = fitting;
+    if (fitting > thinkingBudgetIn(body)) outgoing[name] = fitting;
   }
-  return sent;
+  return outgoing;
 }
 
 /** Tokens that the messages protocol wants to be fewer than the limit of the answer. */
@@ -80,19 +80,23 @@ function thinkingBudgetIn({ thinking }: RelayedBody): number {
 export function callFor(
   call: Omit<ChatCall, 'model'>,
   model: ResolvedChatModel,
-  asked: ResolvedChatModel,
+  requested: ResolvedChatModel,
 ): ChatCall {
   const { modelName, maxOutput, contextWindow, id } = model;
   const { maxTokens } = call;
-  const room = roomIn(model, () => tokensOfCall(call));
+  const remainingTokens = remainingWindow(model, () => tokensOfCall(call));
   if (maxTokens !== undefined) {
-    const most = id === asked.id ? Infinity : (maxOutput ?? Infinity);
-    return { ...call, model: modelName, maxTokens: Math.min(maxTokens, most, room) };
+    const maxAnswerTokens = id === requested.id ? Infinity : (maxOutput ?? Infinity);
+    return {
+      ...call,
+      model: modelName,
+      maxTokens: Math.min(maxTokens, maxAnswerTokens, remainingTokens),
+    };
   }
   if (!needsLimit(model)) return { ...call, model: modelName };
-  // Estimates may be too low, so that half of the window is left for what is sent.
+  // Estimates may be too low, so half of the window is left for the request.
   const half = contextWindow === undefined ? Infinity : Math.max(1, Math.floor(contextWindow / 2));
-  const fitting = Math.min(maxOutput ?? Infinity, half, room);
+  const fitting = Math.min(maxOutput ?? Infinity, half, remainingTokens);
   return {
     ...call,
     model: modelName,
@@ -100,25 +104,25 @@ export function callFor(
   };
 }
 
-/** What a call sends, as it is estimated. */
+/** Estimated tokens of a call's request. */
 export function tokensOfCall({ messages, tools }: Omit<ChatCall, 'model'>): number {
   const offered = tools ? estimateTokens(JSON.stringify(tools)) : 0;
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message), offered);
 }
 
-/** The messages protocol requires a limit of the answer, and its services refuse one that the window has no room for. */
+/** The messages protocol requires a limit of the answer, and its services refuse one that exceeds the window. */
 function needsLimit({ adapter, connection }: ResolvedChatModel): boolean {
   return adapter.protocol(connection.address) === 'messages';
 }
 
-/** Longest answer that the window has room for beside what is sent. */
-function roomIn(model: ResolvedChatModel, sentTokens: () => number): number {
+/** The longest answer that fits into the window beside the request. */
+function remainingWindow(model: ResolvedChatModel, sentTokens: () => number): number {
   const { contextWindow } = model;
   if (contextWindow === undefined || !needsLimit(model)) return Infinity;
   return Math.max(1, contextWindow - sentTokens());
 }
 
-/** Where the bodies of the protocols have what the model reads. */
+/** The fields of request bodies that the model reads. */
 const READ = ['system', 'instructions', 'messages', 'input', 'tools', 'functions'] as const;
 
 /** Values of these names say nothing to the model. */

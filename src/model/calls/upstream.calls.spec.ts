@@ -97,7 +97,7 @@ it('counts calls with one answer, and passes a body on as it is but for the mode
 const start = (kind: AttemptStart['kind'] = 'chat'): AttemptStart => ({
   use: TRYING,
   kind,
-  asked: 'm',
+  requestedModel: 'm',
   model: modelOf('m'),
   number: 1,
   sentTokens: () => 40,

@@ -51,9 +51,9 @@ import type {
 import {
   answersIn,
   isOutputLimit,
-  mostBodyTokens,
-  mostInputTokens,
-  mostTokens,
+  maxBodyTokens,
+  maxInputTokens,
+  maxTextTokens,
   outputLimitIn,
   textsAtMost,
 } from '../tokens/worst-case.js';
@@ -74,23 +74,23 @@ import { UpstreamHealth } from './upstream.health.js';
 
 /** Attempts of one call over all keys and models; those of the model itself are made in any case. */
 const MAX_ATTEMPTS = 10;
-/** How long after the silence that ends an attempt a call may still go on to another key or model. */
+/** The time after an idle timeout within which a call may still go on to another key or model. */
 const FALLBACK_MS = 60_000;
 
-/** How a call is made and repeated. */
+/** The options of a call and its repeats. */
 export interface CallOptions<M extends ResolvedModel> {
   readonly use: ModelUse;
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
   /** Tries in all, the first included; 1 when absent. */
   readonly attempts?: number;
-  /** As in RetryOptions. */
-  readonly longestRetryAfterMs?: number;
+  /** See RetryOptions. */
+  readonly maxRetryAfterMs?: number;
   /** The model for the next attempt; its record as it is stored by then when absent. */
   readonly current?: () => M | Promise<M>;
   /** The model was resolved for this very call, so it is looked up again for further attempts only. */
   readonly isResolved?: boolean;
-  /** The model alone is called, for a test of what it can do. */
+  /** Calls only the model itself, for a test of what it can do. */
   readonly withoutFallbacks?: boolean;
   /**
    * Called when nothing of the answer has come, the request is longer than the window of the model, and no fallback is known to have a
@@ -102,22 +102,22 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly firstAttempt?: number;
 }
 
-/** What a call with one answer can have beside that. */
+/** The further options of a call with one answer. */
 interface AnswerOptions<M extends ResolvedModel> extends CallOptions<M> {
   /** Runs each attempt, for calls that wait for their turn. */
   readonly within?: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
 
-type Asking<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
+type CallFactory<M extends ResolvedModel, Call> = (model: M) => Omit<Call, 'model'>;
 
-/** What a relayed call has beside that. */
+/** The further options of a relayed call. */
 export interface RelaySettings extends Pick<RelayOptions, 'headers' | 'withUsage'> {
   /** The request in the words of the adapters, for a fallback of another protocol. Throws a DomainError for one that cannot honour it. */
-  readonly translated: Asking<ResolvedChatModel, ChatCall>;
+  readonly translated: CallFactory<ResolvedChatModel, ChatCall>;
 }
 
 /** A read of a relayed stream. */
-interface PassedRead extends RelayedRead {
+interface RelayStreamRead extends RelayedRead {
   /** The fallback of another protocol that answers. */
   readonly translatedBy?: ResolvedChatModel;
 }
@@ -129,26 +129,30 @@ interface TranslatedAnswer {
 }
 
 /** A request that is relayed to the models that speak its protocol, and translated for the others. */
-type Passed = { readonly body: RelayedBody } | { readonly call: ChatCall };
+type RelayOrTranslation = { readonly body: RelayedBody } | { readonly call: ChatCall };
 
 /** Whether a fallback can answer what the asked model was to be sent. */
-type Suits<M extends ResolvedModel, Call> = (fallback: M, asked: M, call: Call) => boolean;
+type FallbackFilter<M extends ResolvedModel, Call> = (
+  fallback: M,
+  requested: M,
+  call: Call,
+) => boolean;
 
 /** The parts of one call with one answer. */
-interface Exchange<M extends ResolvedModel, Call, T> {
+interface UnaryCall<M extends ResolvedModel, Call, T> {
   readonly kind: UpstreamKind;
   readonly auxiliary?: AuxiliaryKind | undefined;
   readonly callOf: (model: M) => Call;
-  readonly suits: Suits<M, Call>;
+  readonly suits: FallbackFilter<M, Call>;
   readonly send: (model: M, call: Call, options: ModelCallOptions) => Promise<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call, model: M) => WorstCase;
   readonly settle: (attempt: Attempt, answer: T) => void;
 }
 
-interface Opening<M extends ResolvedModel, Call, T> {
+interface StreamCall<M extends ResolvedModel, Call, T> {
   readonly callOf: (model: M) => Call;
-  readonly suits: Suits<M, Call>;
+  readonly suits: FallbackFilter<M, Call>;
   readonly open: (model: M, call: Call, options: ModelCallOptions) => AsyncIterable<T>;
   readonly sentTokens: (call: Call) => number;
   readonly worst: (call: Call, model: M) => WorstCase;
@@ -171,27 +175,28 @@ export class UpstreamCalls {
     private readonly findings: ModelFindings,
   ) {}
 
-  /** As ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
+  /** Calls ChatAdapter.stream; opened again as retryBeforeFirstPart does. */
   stream(
     first: ResolvedChatModel,
-    callOf: Asking<ResolvedChatModel, ChatCall>,
+    callOf: CallFactory<ResolvedChatModel, ChatCall>,
     options: CallOptions<ResolvedChatModel>,
   ): AsyncIterable<readonly ChatPart[]> {
     const { use } = options;
     return this.opened(first, options, {
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      open: ({ adapter, connection }, call, sending) => adapter.stream(call, connection, sending),
+      open: ({ adapter, connection }, call, callOptions) =>
+        adapter.stream(call, connection, callOptions),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       partsOf: (parts) => parts,
     });
   }
 
-  /** As ChatAdapter.complete. */
+  /** Calls ChatAdapter.complete. */
   complete(
     first: ResolvedChatModel,
-    callOf: Asking<ResolvedChatModel, ChatCall>,
+    callOf: CallFactory<ResolvedChatModel, ChatCall>,
     options: AnswerOptions<ResolvedChatModel>,
   ): Promise<ChatCompletion> {
     const { use } = options;
@@ -199,36 +204,37 @@ export class UpstreamCalls {
       kind: 'chat',
       callOf: (model): ChatCall => this.limited(model, use, callFor(callOf(model), model, first)),
       suits: suitsCall,
-      send: ({ adapter, connection }, call, sending) => adapter.complete(call, connection, sending),
+      send: ({ adapter, connection }, call, callOptions) =>
+        adapter.complete(call, connection, callOptions),
       sentTokens: tokensOfCall,
       worst: worstOfCall,
       settle: settleCompletion,
     });
   }
 
-  /** As ChatAdapter.relayStream, with the parts alone from a fallback of another protocol; opened again as retryBeforeFirstPart does. */
+  /** Calls ChatAdapter.relayStream. A fallback of another protocol yields parts only. Opened again as retryBeforeFirstPart does. */
   relayStream(
     first: ResolvedChatModel,
     body: RelayedBody,
     options: CallOptions<ResolvedChatModel> & RelaySettings,
-  ): AsyncIterable<PassedRead> {
+  ): AsyncIterable<RelayStreamRead> {
     const { withUsage, headers } = options;
     return this.opened(first, options, {
-      callOf: (model): Passed => this.passed(first, body, options, model),
-      suits: suitsPassed,
-      open: (model, sent, sending): AsyncIterable<PassedRead> => {
+      callOf: (model): RelayOrTranslation => this.relayOrTranslation(first, body, options, model),
+      suits: suitsRequest,
+      open: (model, request, callOptions): AsyncIterable<RelayStreamRead> => {
         const { adapter, connection } = model;
-        return 'body' in sent
-          ? adapter.relayStream(sent.body, connection, { ...sending, withUsage, headers })
-          : withoutBytes(model, adapter.stream(sent.call, connection, sending));
+        return 'body' in request
+          ? adapter.relayStream(request.body, connection, { ...callOptions, withUsage, headers })
+          : withoutBytes(model, adapter.stream(request.call, connection, callOptions));
       },
-      sentTokens: tokensOfPassed,
-      worst: worstOfPassed,
+      sentTokens: tokensOfRequest,
+      worst: worstOfRequest,
       partsOf: ({ parts }) => parts,
     });
   }
 
-  /** As ChatAdapter.relay: JSON as the service sent it. The answer of a fallback of another protocol is that of ChatAdapter.complete. */
+  /** Calls ChatAdapter.relay and returns the JSON as the service sent it. A fallback of another protocol returns a completion. */
   async relay(
     first: ResolvedChatModel,
     body: RelayedBody,
@@ -237,16 +243,17 @@ export class UpstreamCalls {
     const { headers } = options;
     const answer = await this.answered(first, options, {
       kind: 'chat',
-      callOf: (model): Passed => this.passed(first, body, options, model),
-      suits: suitsPassed,
-      send: async (model, sent, sending): Promise<RelayedAnswer | TranslatedAnswer> => {
+      callOf: (model): RelayOrTranslation => this.relayOrTranslation(first, body, options, model),
+      suits: suitsRequest,
+      send: async (model, request, callOptions): Promise<RelayedAnswer | TranslatedAnswer> => {
         const { adapter, connection } = model;
-        if ('body' in sent) return adapter.relay(sent.body, connection, { ...sending, headers });
-        const completion = await adapter.complete(sent.call, connection, sending);
+        if ('body' in request)
+          return adapter.relay(request.body, connection, { ...callOptions, headers });
+        const completion = await adapter.complete(request.call, connection, callOptions);
         return { completion, translatedBy: model };
       },
-      sentTokens: tokensOfPassed,
-      worst: worstOfPassed,
+      sentTokens: tokensOfRequest,
+      worst: worstOfRequest,
       settle: (attempt, answer) => {
         if ('completion' in answer) settleCompletion(attempt, answer.completion);
         else
@@ -259,7 +266,7 @@ export class UpstreamCalls {
     return 'completion' in answer ? answer : answer.text;
   }
 
-  /** As ChatAdapter.relayCount: a call that uses no tokens. */
+  /** Calls ChatAdapter.relayCount. Uses no tokens. */
   countTokens(
     first: ResolvedChatModel,
     body: RelayedBody,
@@ -271,35 +278,38 @@ export class UpstreamCalls {
       auxiliary: 'count',
       callOf: (model): RelayedBody => bodyFor(body, model, first),
       // Services of other protocols do not count.
-      suits: (fallback, asked, sent) => relaysAlike(fallback, asked) && suitsBody(fallback, sent),
-      send: ({ adapter, connection }, sent, sending) =>
-        adapter.relayCount(sent, connection, { ...sending, headers }),
+      suits: (fallback, requested, request) =>
+        relaysAlike(fallback, requested) && suitsBody(fallback, request),
+      send: ({ adapter, connection }, request, callOptions) =>
+        adapter.relayCount(request, connection, { ...callOptions, headers }),
       sentTokens: () => 0,
       worst: () => NO_TOKENS,
       settle: (attempt) => attempt.answered({ inputTokens: 0, outputTokens: 0, raw: undefined }),
     });
   }
 
-  /** As EmbeddingAdapter.embed. */
+  /** Calls EmbeddingAdapter.embed. */
   embed(
     first: ResolvedEmbeddingModel,
-    callOf: Asking<ResolvedEmbeddingModel, EmbeddingCall>,
+    callOf: CallFactory<ResolvedEmbeddingModel, EmbeddingCall>,
     options: AnswerOptions<ResolvedEmbeddingModel>,
   ): Promise<EmbeddingAnswer> {
     return this.answered(first, options, {
       kind: 'embedding',
       callOf: (model): EmbeddingCall => ({ ...callOf(model), model: model.modelName }),
       // Vectors of different models cannot be compared.
-      suits: (fallback, asked) =>
-        fallback.modelName === asked.modelName && fallback.modelDimension === asked.modelDimension,
-      send: ({ adapter, connection }, call, sending) => adapter.embed(call, connection, sending),
+      suits: (fallback, requested) =>
+        fallback.modelName === requested.modelName &&
+        fallback.modelDimension === requested.modelDimension,
+      send: ({ adapter, connection }, call, callOptions) =>
+        adapter.embed(call, connection, callOptions),
       sentTokens: ({ inputs }) => tokensOfTexts(inputs),
       worst: ({ inputs }) => ({ ...NO_TOKENS, inputTokens: textsAtMost(inputs) }),
       settle: (attempt, { usage }) => attempt.answered(usage),
     });
   }
 
-  /** As RerankAdapter.rerank. */
+  /** Calls RerankAdapter.rerank. */
   async rerank(
     first: ResolvedRerankModel,
     call: Omit<RerankCall, 'model'>,
@@ -309,13 +319,14 @@ export class UpstreamCalls {
       kind: 'rerank',
       callOf: ({ modelName }): RerankCall => ({ ...call, model: modelName }),
       suits: () => true,
-      send: ({ adapter, connection }, asked, sending) => adapter.rerank(asked, connection, sending),
+      send: ({ adapter, connection }, request, callOptions) =>
+        adapter.rerank(request, connection, callOptions),
       // The query is read with each document.
       sentTokens: ({ query, documents }) =>
         documents.length * estimateTokens(query) + tokensOfTexts(documents),
       worst: ({ query, documents }) => ({
         ...NO_TOKENS,
-        inputTokens: documents.length * mostTokens(query) + textsAtMost(documents),
+        inputTokens: documents.length * maxTextTokens(query) + textsAtMost(documents),
       }),
       settle: (attempt, { usage }) => attempt.answered(usage),
     });
@@ -340,16 +351,16 @@ export class UpstreamCalls {
         auxiliary: units ? undefined : 'lookup',
         callOf: () => undefined,
         suits: () => false,
-        send: (_model, _call, sending) => made(() => make(sending)),
+        send: (_model, _call, callOptions) => started(() => make(callOptions)),
         sentTokens: () => 0,
         worst: () => ({ ...NO_TOKENS, ...units }),
         settle: (attempt, result) =>
-          attempt.made(Array.isArray(result) ? { images: result.length } : (units ?? {})),
+          attempt.produced(Array.isArray(result) ? { images: result.length } : (units ?? {})),
       },
     );
   }
 
-  /** As MediaAdapter.moderate. What `make` throws at once is no call. */
+  /** Calls MediaAdapter.moderate. An error that `make` throws synchronously is not recorded as a call. */
   moderate(
     model: ResolvedMediaModel,
     input: ModerationCall['input'],
@@ -364,7 +375,7 @@ export class UpstreamCalls {
         kind: 'moderation',
         callOf: () => undefined,
         suits: () => false,
-        send: (_model, _call, sending) => made(() => make(sending)),
+        send: (_model, _call, callOptions) => started(() => make(callOptions)),
         sentTokens: () => tokensOfTexts(texts),
         worst: () => ({ ...NO_TOKENS, inputTokens: textsAtMost(texts) }),
         settle: (attempt, { usage }) => attempt.answered(usage),
@@ -372,7 +383,7 @@ export class UpstreamCalls {
     );
   }
 
-  /** As MediaAdapter.transcribe; `seconds` is how long the sound is, as far as that is known before. */
+  /** Calls MediaAdapter.transcribe; `seconds` is the length of the sound, as far as it is known before. */
   transcribe(
     model: ResolvedMediaModel,
     make: (options: MediaCallOptions) => Promise<Transcript>,
@@ -385,7 +396,7 @@ export class UpstreamCalls {
         kind: 'transcript',
         callOf: () => undefined,
         suits: () => false,
-        send: (_model, _call, sending) => made(() => make(sending)),
+        send: (_model, _call, callOptions) => started(() => make(callOptions)),
         sentTokens: () => 0,
         worst: () => ({
           seconds: Math.ceil(seconds),
@@ -393,13 +404,13 @@ export class UpstreamCalls {
           outputTokens: Math.ceil(seconds * MAX_SPOKEN_TOKENS),
         }),
         settle: (attempt, transcript) =>
-          attempt.made({ seconds: transcript.seconds ?? seconds }, transcript.usage),
+          attempt.produced({ seconds: transcript.seconds ?? seconds }, transcript.usage),
       },
     );
   }
 
   /**
-   * As ChatAdapter.listModels: one attempt, which is counted in the metrics. It is of no model, so that it is not in the usage ledger.
+   * Calls ChatAdapter.listModels in one attempt, which is counted in the metrics. It has no model and is not in the usage ledger.
    */
   async listModels(
     adapter: ListingAdapter,
@@ -423,38 +434,41 @@ export class UpstreamCalls {
   private opened<Call, T>(
     first: ResolvedChatModel,
     options: CallOptions<ResolvedChatModel>,
-    opening: Opening<ResolvedChatModel, Call, T>,
+    streamCall: StreamCall<ResolvedChatModel, Call, T>,
   ): AsyncIterable<T> {
-    const { callOf, open, sentTokens, worst, partsOf } = opening;
+    const { callOf, open, sentTokens, worst, partsOf } = streamCall;
     const { use, signal, firstAttempt = 1 } = options;
-    const route = this.routeOf(first, options, opening);
+    const route = this.routeOf(first, options, streamCall);
     let attempt: Attempt | undefined;
     const begin = async (number: number): Promise<AsyncIterable<T>> => {
       attempt = undefined;
       const model = await route.next(number);
-      const made = { model, use, number: number + firstAttempt - 1 };
+      const start = { model, use, number: number + firstAttempt - 1 };
       let call: Call;
       let reservation: string | undefined;
       try {
         if (signal.aborted) throw abortedError();
         call = callOf(model);
         if (model.limits) {
-          const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
-          reservation = await this.reserved({ ...made, ...asking }, signal);
+          const worstCase = {
+            worst: worst(call, model),
+            isRepeat: isRepeated(route, model, options),
+          };
+          reservation = await this.reserved({ ...start, ...worstCase }, signal);
         }
       } catch (error) {
         route.abandon(model);
         throw error;
       }
       attempt = new Attempt({
-        ...made,
+        ...start,
         kind: 'chat',
-        asked: first.modelName,
+        requestedModel: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,
       });
       use.trail?.add(attempt);
-      return open(model, call, this.sendingOf(attempt, options));
+      return open(model, call, this.callOptionsOf(attempt, options));
     };
     return retryBeforeFirstPart(begin, retriesOf(route, options), {
       read: (read) => {
@@ -468,37 +482,40 @@ export class UpstreamCalls {
   private answered<M extends ResolvedModel, Call, T>(
     first: M,
     options: AnswerOptions<M>,
-    exchange: Exchange<M, Call, T>,
+    unaryCall: UnaryCall<M, Call, T>,
   ): Promise<T> {
     const { use, signal, firstAttempt = 1 } = options;
     const within = options.within ?? ((once) => once());
-    const { kind, auxiliary, callOf, send, sentTokens, worst, settle } = exchange;
-    const route = this.routeOf(first, options, exchange);
+    const { kind, auxiliary, callOf, send, sentTokens, worst, settle } = unaryCall;
+    const route = this.routeOf(first, options, unaryCall);
     const once = async (number: number): Promise<T> => {
       const model = await route.next(number);
-      const made = { model, use, number: number + firstAttempt - 1 };
+      const start = { model, use, number: number + firstAttempt - 1 };
       let call: Call;
       let reservation: string | undefined;
       try {
         if (signal.aborted) throw abortedError();
         call = callOf(model);
         if (model.limits && !auxiliary) {
-          const asking = { worst: worst(call, model), isRepeat: isRepeated(route, model, options) };
-          reservation = await this.reserved({ ...made, ...asking }, signal);
+          const worstCase = {
+            worst: worst(call, model),
+            isRepeat: isRepeated(route, model, options),
+          };
+          reservation = await this.reserved({ ...start, ...worstCase }, signal);
         }
       } catch (error) {
         route.abandon(model);
         throw error;
       }
       const attempt = new Attempt({
-        ...{ ...made, kind, auxiliary },
-        asked: first.modelName,
+        ...{ ...start, kind, auxiliary },
+        requestedModel: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,
       });
       use.trail?.add(attempt);
       try {
-        const answer = await send(model, call, this.sendingOf(attempt, options));
+        const answer = await send(model, call, this.callOptionsOf(attempt, options));
         settle(attempt, answer);
         this.end(attempt, 'whole');
         return answer;
@@ -518,9 +535,9 @@ export class UpstreamCalls {
   private routeOf<M extends ResolvedModel, Call>(
     first: M,
     options: CallOptions<M>,
-    { callOf, suits }: { callOf: (model: M) => Call; suits: Suits<M, Call> },
+    { callOf, suits }: { callOf: (model: M) => Call; suits: FallbackFilter<M, Call> },
   ): CallRoute<M> {
-    const { use, signal, attempts = 1, longestRetryAfterMs, withoutFallbacks = false } = options;
+    const { use, signal, attempts = 1, maxRetryAfterMs, withoutFallbacks = false } = options;
     // An API key that is limited to models is limited in what answers, not only in what it asks for.
     const isAllowed = (id: number): boolean =>
       !withoutFallbacks && isWithinKey(use.caller, 'models', id);
@@ -528,35 +545,35 @@ export class UpstreamCalls {
       {
         signal,
         attempts,
-        longestRetryAfterMs,
-        asked: (attempt) => this.modelFor(first, options, attempt),
-        fallback: async (asked, id) =>
-          isAllowed(id) ? this.models.fallbackOf(asked, id) : undefined,
-        suits: (fallback, asked) => suits(fallback, asked, callOf(asked)),
-        mostAttempts: MAX_ATTEMPTS,
-        longestMs: this.config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000 + FALLBACK_MS,
+        maxRetryAfterMs,
+        requested: (attempt) => this.modelFor(first, options, attempt),
+        fallback: async (requested, id) =>
+          isAllowed(id) ? this.models.fallbackOf(requested, id) : undefined,
+        suits: (fallback, requested) => suits(fallback, requested, callOf(requested)),
+        maxAttempts: MAX_ATTEMPTS,
+        maxElapsedMs: this.config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000 + FALLBACK_MS,
       },
       this.health,
     );
   }
 
-  /** What an attempt is sent with: it tells what it learns of its service. */
-  private sendingOf<M extends ResolvedModel>(
+  /** The options of an attempt, which record what it learns of its service. */
+  private callOptionsOf<M extends ResolvedModel>(
     attempt: Attempt,
     { limits, signal, use }: CallOptions<M>,
   ): ModelCallOptions {
     const { trail } = use;
     const { model } = attempt.start;
     const findings: ServiceFindings = {
-      known: findingsOf(model),
+      facts: findingsOf(model),
       isStrict: isStrict(use, model),
       keep: (learned) => this.findings.keep(model, learned),
       leftOut: (names) => {
         attempt.leftOut = names;
       },
     };
-    const onRateLimits = (said: Readonly<Record<string, string>>): void => {
-      if (trail) trail.upstreamLimits = said;
+    const onRateLimits = (headers: Readonly<Record<string, string>>): void => {
+      if (trail) trail.upstreamLimits = headers;
     };
     return { limits, signal, findings, ...(trail && { onRateLimits }) };
   }
@@ -576,7 +593,7 @@ export class UpstreamCalls {
     return current ? current() : this.models.current(first);
   }
 
-  /** What the call has reserved of its limits; nothing is left reserved for a signal that has aborted. */
+  /** Reserves limits for the call. Nothing stays reserved for an aborted signal. */
   private async reserved(
     call: Omit<LimitedCall, 'caller'> & { readonly use: ModelUse },
     signal: AbortSignal,
@@ -617,19 +634,19 @@ export class UpstreamCalls {
     return { ...Object.fromEntries(others), [field]: maxTokens };
   }
 
-  private passed(
+  private relayOrTranslation(
     first: ResolvedChatModel,
     body: RelayedBody,
     { use, translated }: CallOptions<ResolvedChatModel> & RelaySettings,
     model: ResolvedChatModel,
-  ): Passed {
+  ): RelayOrTranslation {
     if (!relaysAlike(model, first)) {
       return { call: this.limited(model, use, callFor(translated(model), model, first)) };
     }
     return { body: this.limitedBody(model, use, bodyFor(body, model, first)) };
   }
 
-  /** Counts and records an attempt; undefined where no service was called. */
+  /** Counts and records an attempt, if a service was called. */
   private end(attempt: Attempt | undefined, how: Parameters<Attempt['end']>[0]): void {
     if (!attempt) return;
     attempt.end(how);
@@ -643,18 +660,18 @@ export class UpstreamCalls {
     else this.limits.settle(attempt.toEntry());
     if (typeof how === 'object') this.health.failed(model, how.error);
     else if (attempt.isOk || firstTokenMs !== undefined) this.health.succeeded(model);
-    else this.health.left(model);
+    else this.health.abandoned(model);
   }
 }
 
 function retriesOf<M extends ResolvedModel>(
   route: CallRoute<M>,
-  { attempts = 1, signal, longestRetryAfterMs, overflow }: CallOptions<M>,
+  { attempts = 1, signal, maxRetryAfterMs, overflow }: CallOptions<M>,
 ): RetryOptions {
   return {
     attempts,
     signal,
-    ...(longestRetryAfterMs !== undefined && { longestRetryAfterMs }),
+    ...(maxRetryAfterMs !== undefined && { maxRetryAfterMs }),
     beforeRetry: async (error, number) => {
       const isTooLong = error instanceof UpstreamError && error.kind === 'context-length';
       if (isTooLong && (await route.afterOverflow(error))) return;
@@ -673,11 +690,11 @@ function isRepeated<M extends ResolvedModel>(
   return route.isRepeat || (firstAttempt > 1 && use.trail?.hasCalled(id) === true);
 }
 
-/** What a call was to be made with was wrong. */
+/** Wraps an error that was thrown before a service was called. */
 class NotCalledError extends Error {}
 
-/** What it throws at once, instead of its promise, is no call. */
-function made<T>(make: () => Promise<T>): Promise<T> {
+/** Starts a call. A synchronous throw becomes a NotCalledError. */
+function started<T>(make: () => Promise<T>): Promise<T> {
   try {
     return make();
   } catch (error) {
@@ -691,14 +708,14 @@ const MAX_SPOKEN_TOKENS = 15;
 
 const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 
-/** Where a budget applies, every call has a limit of its answer. */
+/** The worst case of a call. Where a budget applies, every call has a limit of its answer. */
 function worstOfCall(call: ChatCall, { contextWindow }: ResolvedChatModel): WorstCase {
-  return { inputTokens: mostInputTokens(call, contextWindow), outputTokens: call.maxTokens ?? 0 };
+  return { inputTokens: maxInputTokens(call, contextWindow), outputTokens: call.maxTokens ?? 0 };
 }
 
 function worstOfBody(body: RelayedBody, { contextWindow }: ResolvedChatModel): WorstCase {
   const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
-  return { inputTokens: mostBodyTokens(body, contextWindow), outputTokens };
+  return { inputTokens: maxBodyTokens(body, contextWindow), outputTokens };
 }
 
 function suitsCall(
@@ -713,22 +730,28 @@ function suitsBody(fallback: ResolvedChatModel, body: RelayedBody): boolean {
   return canAnswer(fallback, needsOfBody(body, estimateBodyTokens(body)));
 }
 
-function suitsPassed(fallback: ResolvedChatModel, asked: ResolvedChatModel, sent: Passed): boolean {
-  return 'body' in sent ? suitsBody(fallback, sent.body) : suitsCall(fallback, asked, sent.call);
+function suitsRequest(
+  fallback: ResolvedChatModel,
+  requested: ResolvedChatModel,
+  request: RelayOrTranslation,
+): boolean {
+  return 'body' in request
+    ? suitsBody(fallback, request.body)
+    : suitsCall(fallback, requested, request.call);
 }
 
-function worstOfPassed(sent: Passed, model: ResolvedChatModel): WorstCase {
-  return 'body' in sent ? worstOfBody(sent.body, model) : worstOfCall(sent.call, model);
+function worstOfRequest(request: RelayOrTranslation, model: ResolvedChatModel): WorstCase {
+  return 'body' in request ? worstOfBody(request.body, model) : worstOfCall(request.call, model);
 }
 
-function tokensOfPassed(sent: Passed): number {
-  return 'body' in sent ? estimateBodyTokens(sent.body) : tokensOfCall(sent.call);
+function tokensOfRequest(request: RelayOrTranslation): number {
+  return 'body' in request ? estimateBodyTokens(request.body) : tokensOfCall(request.call);
 }
 
 async function* withoutBytes(
   translatedBy: ResolvedChatModel,
   stream: AsyncIterable<readonly ChatPart[]>,
-): AsyncGenerator<PassedRead, void, void> {
+): AsyncGenerator<RelayStreamRead, void, void> {
   for await (const parts of stream) yield { bytes: undefined, parts, translatedBy };
 }
 

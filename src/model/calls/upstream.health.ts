@@ -9,9 +9,9 @@ import { UpstreamError } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 import type { ResolvedModel } from '../model.resolver.js';
 
-/** How long an address is passed over before one call tries it. */
+/** The time for which calls skip a failing address before one tries it. */
 const CIRCUIT_MS = 30_000;
-/** How long a key is passed over at most, whatever its service asks for. */
+/** The longest cooldown of a key, whatever its service asks for. */
 const MAX_KEY_MS = 300_000;
 
 export type CooldownReason = EventData<'upstream.cooldown'>['reason'];
@@ -30,7 +30,7 @@ interface Circuit {
   probedUntil: number;
 }
 
-/** What calls skip, and for how long. */
+/** A key or address that calls skip, and for how long. */
 export interface Cooldown {
   readonly keyId: number | null;
   readonly reason: CooldownReason;
@@ -43,14 +43,14 @@ interface Places {
   readonly circuit: string;
 }
 
-/** More keys and addresses than are in use at the same time. */
+/** The bound exceeds the number of keys and addresses in use at the same time. */
 const MAX_PLACES = 10_000;
 
 /** Failures of the address, whatever is sent to it. */
 const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overloaded'];
 
 /**
- * Which keys and addresses of model services this process skips while others are available: a key that was refused or whose
+ * The keys and addresses of model services that this process skips while others are available: a key that was refused or whose
  * service asks for a pause, and an address whose calls have failed several times in a row. Bound to the tenant, so that the
  * calls of one never decide where those of another go. Other processes are told by events; no call waits for them.
  */
@@ -95,7 +95,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     return Math.max(state.openUntil, state.probedUntil) <= now;
   }
 
-  /** One of several models, by the weight of its key. */
+  /** Chooses one of several models by the weight of its key. */
   choose<M extends ResolvedModel>(candidates: readonly M[]): M | undefined {
     return weighted(candidates, this.random());
   }
@@ -119,7 +119,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
   }
 
   /** A call was left before the service had answered: that says nothing of it. */
-  left(model: ResolvedModel): void {
+  abandoned(model: ResolvedModel): void {
     if (this.circuits.size === 0) return;
     const state = this.circuits.get(this.placesOf(model).circuit);
     if (state) state.probedUntil = 0;
@@ -127,7 +127,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
 
   failed(model: ResolvedModel, error: unknown): void {
     if (!(error instanceof UpstreamError) || error.kind === 'aborted') {
-      this.left(model);
+      this.abandoned(model);
       return;
     }
     if (isRefusal(error)) this.coolDown(model, 'refused', MAX_KEY_MS);
@@ -138,7 +138,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     else this.succeeded(model);
   }
 
-  /** What calls pass over of a model and its keys. */
+  /** The active cooldowns of a model and its keys. */
   cooldownsOf(candidates: readonly ResolvedModel[]): readonly Cooldown[] {
     const now = this.now();
     return candidates.flatMap((model) => {
@@ -166,7 +166,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     return Date.now();
   }
 
-  /** Between 0 and 1. */
+  /** A random number between 0 and 1. */
   protected random(): number {
     return Math.random();
   }
@@ -257,8 +257,8 @@ export function weighted<M extends Pick<ResolvedModel, 'keyWeight'>>(
   random: number,
 ): M | undefined {
   const weightOf = ({ keyWeight = 1 }: M): number => keyWeight;
-  let left = random * candidates.reduce((sum, one) => sum + weightOf(one), 0);
-  return candidates.find((one) => (left -= weightOf(one)) < 0) ?? candidates.at(-1);
+  let remaining = random * candidates.reduce((sum, one) => sum + weightOf(one), 0);
+  return candidates.find((one) => (remaining -= weightOf(one)) < 0) ?? candidates.at(-1);
 }
 
 function hashOf(parts: readonly (string | number)[]): string {

@@ -8,7 +8,7 @@ import type { ResolvedChatModel } from '../model.resolver.js';
 export interface CompletionOptions {
   readonly use: ModelUse;
   readonly signal: AbortSignal;
-  /** Of one attempt. */
+  /** Timeout of one attempt. */
   readonly timeoutMs: number;
 }
 
@@ -16,7 +16,7 @@ export interface CompletionOptions {
 export interface CountedCompletion {
   readonly text: string;
   readonly finish: ChatCompletion['finish'];
-  /** As the service reports them, or estimated. */
+  /** Tokens as the service reports them, or estimated. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -24,7 +24,7 @@ export interface CountedCompletion {
 const CONNECT_MS = 10_000;
 const ATTEMPTS = 3;
 /** The work is in the background. */
-const LONGEST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Asks chat models for one answer each, for work in the background. Chats stream their answers instead. */
 @Injectable()
@@ -46,13 +46,16 @@ export class CompletionClient {
       limits: { connectMs: CONNECT_MS, idleMs: timeoutMs, totalMs: timeoutMs },
       signal,
       attempts: ATTEMPTS,
-      longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
+      maxRetryAfterMs: MAX_RETRY_AFTER_MS,
     });
-    const sent = call.messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+    const inputTokens = call.messages.reduce(
+      (sum, message) => sum + estimateMessageTokens(message),
+      0,
+    );
     return {
       text,
       finish,
-      inputTokens: usage?.inputTokens ?? sent,
+      inputTokens: usage?.inputTokens ?? inputTokens,
       outputTokens: usage?.outputTokens ?? estimateTokens(text),
     };
   }

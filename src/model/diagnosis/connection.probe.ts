@@ -114,7 +114,7 @@ async function openSocket(
 
 async function opened(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port });
-  // From here on a socket error has a listener, also after the caller has stopped waiting.
+  // Socket errors have a listener from here on, also after the caller has stopped waiting.
   socket.on('error', () => socket.destroy());
   try {
     await once(socket, 'connect', { signal });
@@ -160,9 +160,9 @@ async function limited<T>(
     if (limit.aborted && kind !== 'dns')
       throw new OutboundError('timeout-connect', { cause: error });
     if (kind === 'proxy') throw error;
-    const known = outboundErrorOf(error);
+    const outboundError = outboundErrorOf(error);
     // Keeps what is known of a certificate beyond that it failed.
-    if (known instanceof OutboundError && known.kind === kind) throw known;
+    if (outboundError instanceof OutboundError && outboundError.kind === kind) throw outboundError;
     throw new OutboundError(kind, { cause: error });
   }
 }

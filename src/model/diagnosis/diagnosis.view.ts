@@ -20,7 +20,7 @@ export const DIAGNOSIS_STEPS = [
 ] as const;
 export type DiagnosisStep = (typeof DIAGNOSIS_STEPS)[number];
 
-/** What is wrong: the first thing to look at. */
+/** The faults of a connection: the first thing to look at. */
 export const FAULTS = [
   'address',
   'proxy',
@@ -45,7 +45,7 @@ export class DiagnosisStepView extends View({
   detail: text({ example: 'Connected.' }),
 }) {}
 
-/** What a test of a model's connection found. Absent fields were not reached. */
+/** The result of a test of a model's connection. Absent fields were not reached. */
 export class DiagnosisView extends View({
   ok: flag(),
   normalizedAddress: text({

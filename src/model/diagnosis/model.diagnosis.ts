@@ -69,9 +69,9 @@ export class ModelDiagnosis {
         log,
         signal: AbortSignal.any([steps.signal, AbortSignal.timeout(LIMIT_MS)]),
       });
-      return shown({ ...target, steps: log.steps, ...result, ...findings() });
+      return viewOf({ ...target, steps: log.steps, ...result, ...findings() });
     } catch (error) {
-      return shown({ ...target, steps: log.steps, ok: false, ...findingOf(error), ...findings() });
+      return viewOf({ ...target, steps: log.steps, ok: false, ...findingOf(error), ...findings() });
     }
   }
 
@@ -111,8 +111,8 @@ export class ModelDiagnosis {
   }
 }
 
-/** In the language of the request. */
-function shown({ steps, advice, findings, ...diagnosis }: DiagnosisView): DiagnosisView {
+/** The diagnosis in the language of the request. */
+function viewOf({ steps, advice, findings, ...diagnosis }: DiagnosisView): DiagnosisView {
   return {
     ...diagnosis,
     steps: steps.map((step) => ({ ...step, detail: localized(step.detail) })),
@@ -121,7 +121,7 @@ function shown({ steps, advice, findings, ...diagnosis }: DiagnosisView): Diagno
   };
 }
 
-/** What a failure means for the administrator of the model. */
+/** The meaning of a failure for the administrator of the model. */
 interface Finding {
   readonly fault: Fault;
   readonly advice: Message;

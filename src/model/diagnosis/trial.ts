@@ -13,7 +13,7 @@ import type {
 } from '../model.resolver.js';
 import type { DiagnosisView, DiagnosisStep, DiagnosisStepView } from './diagnosis.view.js';
 
-/** What a call found, beside its steps. */
+/** The findings of a trial call, beside its steps. */
 export type TrialResult = Omit<DiagnosisView, 'steps' | 'normalizedAddress' | 'url'>;
 
 export interface TrialRun {
@@ -23,7 +23,7 @@ export interface TrialRun {
   readonly signal: AbortSignal;
 }
 
-/** Where a model is called and, for categories with a cheap one, the call that tries it. */
+/** The address of a model and, for categories with a cheap one, the call that tries it. */
 export interface Trial {
   readonly url: string;
   readonly normalizedAddress: string;
@@ -33,7 +33,7 @@ export interface Trial {
 
 const TRIAL_LIMITS = { connectMs: 10_000, idleMs: 30_000, totalMs: 60_000 } as const;
 
-/** One attempt with the model as it was resolved. */
+/** An attempt with the model as it was resolved. */
 function trialOptions<M>(model: M, { use, signal }: TrialRun) {
   return { use, limits: TRIAL_LIMITS, signal, current: () => model };
 }
@@ -75,7 +75,7 @@ export class StepLog {
   /** `send` is told of each step when it begins, and when it ends. */
   constructor(private readonly send: Steps['send'] = () => undefined) {}
 
-  /** Answers the time at which the step begins, for `add`. */
+  /** Returns the start time of the step, for `add`. */
   begin(step: DiagnosisStep): number {
     this.send('start', { step });
     return performance.now();
@@ -109,7 +109,7 @@ function reasonOf(error: unknown): Message {
   return error instanceof Error ? asMessage(error.message) : msg`It failed.`;
 }
 
-/** What the protocols append to a base address. */
+/** The endpoints that protocols append to a base address. */
 const ENDPOINT =
   /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?|services\/rerank\/[\w/-]+)(?=\?|$)/;
 
@@ -179,7 +179,7 @@ async function firstWords(
   };
 }
 
-/** The beginning of an answer; of the thinking where there is no text. */
+/** The beginning of an answer, or of its thinking where there is no text. */
 class Preview {
   firstTokenMs: number | undefined;
   private text = '';

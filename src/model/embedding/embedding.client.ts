@@ -31,7 +31,7 @@ export interface Embedded {
   readonly inputTokens: number | undefined;
 }
 
-/** What the calls of one `embed` share. */
+/** The parameters that the calls of one `embed` share. */
 interface Work {
   readonly use: ModelUse;
   readonly model: ResolvedEmbeddingModel;
@@ -39,10 +39,10 @@ interface Work {
   readonly purpose: EmbedOptions['purpose'];
   readonly signal: AbortSignal;
   /** The vectors are answered as they are, in the size that the caller wants. */
-  readonly asAsked?: { readonly dimensions: number | undefined };
+  readonly asRequested?: { readonly dimensions: number | undefined };
 }
 
-/** More models than are in use at the same time. */
+/** The bound exceeds the number of models in use at the same time. */
 const QUEUES = 1_000;
 const CONNECT_MS = 10_000;
 /** The pause when the provider throttles without a Retry-After. */
@@ -69,7 +69,7 @@ export class EmbeddingClient {
     this.limits = { connectMs: CONNECT_MS, idleMs: TOTAL_MS, totalMs: TOTAL_MS };
   }
 
-  /** How many texts go out in one call, as far as the service has not refused as many. */
+  /** The number of texts per call, as far as the service has not refused as many. */
   batchSizeOf(model: ResolvedEmbeddingModel): number {
     const learned = this.findings.limitOf(model, 'maxInputs') ?? Infinity;
     return Math.min(this.config.EMBEDDING_BATCH_SIZE, model.adapter.maxInputs, learned);
@@ -114,7 +114,7 @@ export class EmbeddingClient {
       use,
       signal,
       purpose: texts.length > this.batchSizeOf(model) ? 'document' : 'query',
-      asAsked: { dimensions },
+      asRequested: { dimensions },
     });
     const counts = answers.map(({ usage }) => usage?.inputTokens ?? usage?.totalTokens);
     return {
@@ -129,13 +129,13 @@ export class EmbeddingClient {
   private async callAll(
     model: ResolvedEmbeddingModel,
     texts: readonly string[],
-    { signal, ...asked }: Pick<Work, 'use' | 'signal' | 'purpose' | 'asAsked'>,
+    { signal, ...settings }: Pick<Work, 'use' | 'signal' | 'purpose' | 'asRequested'>,
   ): Promise<readonly EmbeddingAnswer[]> {
     const failure = new AbortController();
     const work = {
       model,
       queue: this.queueOf(model),
-      ...asked,
+      ...settings,
       signal: AbortSignal.any([signal, failure.signal]),
     };
     try {
@@ -171,8 +171,8 @@ export class EmbeddingClient {
   }
 
   private queueOf({ id }: ResolvedEmbeddingModel): ModelQueue {
-    const known = this.queues.get(id);
-    if (known) return known;
+    const existing = this.queues.get(id);
+    if (existing) return existing;
     const document = this.config.EMBEDDING_CONCURRENCY;
     const queue = new ModelQueue({ document, query: MAX_CONCURRENT_QUERIES });
     this.queues.set(id, queue);
@@ -180,32 +180,32 @@ export class EmbeddingClient {
   }
 
   private async embedBatch(work: Work, inputs: readonly string[]): Promise<EmbeddingAnswer> {
-    const { use, model: asked, queue, purpose, signal, asAsked } = work;
+    const { use, model: requested, queue, purpose, signal, asRequested } = work;
     const isQuery = purpose === 'query';
     const queued = { purpose, signal, ...(isQuery && { maxWaitMs: QUERY_MAX_WAIT_MS }) };
-    let model = asked;
+    let model = requested;
     const callOf = (now: ResolvedEmbeddingModel): Omit<EmbeddingCall, 'model'> => {
-      // Vectors of two models cannot be compared, so a document or a long request has those of one alone.
-      if (purpose === 'document' && !isFallback(asked, now) && !isSameSpace(asked, now)) {
-        throw new EmbeddingModelChangedError(asked.modelName);
+      // Vectors of two models cannot be compared, so a document or a long request has those of one model.
+      if (purpose === 'document' && !isFallback(requested, now) && !isSameSpace(requested, now)) {
+        throw new EmbeddingModelChangedError(requested.modelName);
       }
       model = now;
       const { modelDimension: dimensions } = now;
-      const wanted = asAsked?.dimensions;
+      const wanted = asRequested?.dimensions;
       if (wanted !== undefined && wanted !== dimensions) return { inputs, shortenedTo: wanted };
       return { inputs, ...(dimensions !== undefined && { dimensions }) };
     };
-    const answer = await this.calls.embed(asked, callOf, {
+    const answer = await this.calls.embed(requested, callOf, {
       use,
       limits: this.limits,
       signal,
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
-      longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
-      // Between two attempts the batch leaves its place to others.
+      maxRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
+      // The batch gives up its place to others between two attempts.
       within: (attempt) =>
-        queue.run(() => (hasChoice(asked) ? attempt() : slowedBy(queue, attempt)), queued),
+        queue.run(() => (hasChoice(requested) ? attempt() : slowedBy(queue, attempt)), queued),
     });
-    if (asAsked) return answer;
+    if (asRequested) return answer;
     return { ...answer, vectors: answer.vectors.map((vector) => checked(vector, model)) };
   }
 }
@@ -226,11 +226,11 @@ function hasChoice({ variants, fallbackIds }: ResolvedEmbeddingModel): boolean {
 }
 
 /** UpstreamCalls goes only to fallbacks that are the same model at another address. */
-function isFallback(asked: ResolvedEmbeddingModel, now: ResolvedEmbeddingModel): boolean {
-  return asked.id !== now.id;
+function isFallback(requested: ResolvedEmbeddingModel, now: ResolvedEmbeddingModel): boolean {
+  return requested.id !== now.id;
 }
 
-/** What decides which vectors a model answers. */
+/** Whether two models answer comparable vectors. */
 function isSameSpace(one: ResolvedEmbeddingModel, other: ResolvedEmbeddingModel): boolean {
   return (
     one.modelName === other.modelName &&
@@ -269,10 +269,10 @@ export class EmbeddingModelChangedError extends DomainError {
 export class EmbeddingDimensionError extends DomainError {
   readonly code = 500;
 
-  constructor(modelName: string, said: number | undefined, dimension: number) {
+  constructor(modelName: string, declared: number | undefined, dimension: number) {
     super(
-      msg`The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${said ?? phrase`empty`}. Set modelDimension of this model to ${dimension}, or choose another model.`,
-      { data: { modelDimension: said ?? null, dimension } },
+      msg`The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${declared ?? phrase`empty`}. Set modelDimension of this model to ${dimension}, or choose another model.`,
+      { data: { modelDimension: declared ?? null, dimension } },
     );
   }
 }

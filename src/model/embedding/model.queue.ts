@@ -18,7 +18,7 @@ export interface QueuedCall {
 
 const THROTTLED = msg`throttled by the provider`;
 /** A longer Retry-After is cut to this. */
-const LONGEST_SLOW_DOWN_MS = 60_000;
+const MAX_SLOW_DOWN_MS = 60_000;
 
 /**
  * Runs the calls of one model in this process: limited concurrency, and none while the provider throttles the model.
@@ -30,7 +30,7 @@ export class ModelQueue {
   private slowUntil = 0;
   private resuming: NodeJS.Timeout | undefined;
 
-  /** How many calls of each purpose run at once. */
+  /** The number of concurrent calls of each purpose. */
   constructor(places: Readonly<Record<CallPurpose, number>>) {
     this.queues = {
       query: new PQueue({ concurrency: places.query }),
@@ -57,9 +57,9 @@ export class ModelQueue {
     }
   }
 
-  /** No call starts for this time. */
+  /** Blocks the start of calls for this time. */
   slowDown(milliseconds: number): void {
-    const wait = Math.min(LONGEST_SLOW_DOWN_MS, milliseconds);
+    const wait = Math.min(MAX_SLOW_DOWN_MS, milliseconds);
     const until = performance.now() + wait;
     if (until <= this.slowUntil) return;
     this.slowUntil = until;

@@ -8,7 +8,7 @@ import type { Findings, FindingValue, ModelConnection } from '../../provider/ind
 import { ModelRepository } from '../model.repository.js';
 import type { ResolvedModel } from '../model.resolver.js';
 
-/** More than a service has parameters. */
+/** The bound exceeds the number of parameters of a service. */
 const MAX_FINDINGS = 100;
 
 const NONE: Findings = new Map();
@@ -16,7 +16,7 @@ const NONE: Findings = new Map();
 /** Findings since a model was resolved. Its copies share the connection. */
 const LEARNED = new WeakMap<ModelConnection, Map<string, FindingValue>>();
 
-/** All that is known of the service of a model. */
+/** All findings about the service of a model. */
 export function findingsOf({ connection, findings = NONE }: ResolvedModel): Findings {
   return LEARNED.get(connection) ?? findings;
 }
@@ -27,7 +27,7 @@ export function addFindings(model: ResolvedModel, learned: Findings): void {
 }
 
 /**
- * What calls of a model have learned of its service, kept with its record: parameters that the service refuses, and its
+ * Findings of calls about the service of a model, stored with its record: parameters that the service refuses, and its
  * limits. A change of the model's provider, category, name or address erases it.
  */
 @Injectable()

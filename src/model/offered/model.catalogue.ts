@@ -1,6 +1,6 @@
 import type { ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-prices';
 
-/** What is published of a model. Absent: unknown. */
+/** Published facts about a model. Absent fields are unknown. */
 export interface CatalogueEntry {
   /** Tokens in all. */
   readonly contextWindow?: number;
@@ -10,7 +10,7 @@ export interface CatalogueEntry {
   readonly cachedInputPrice?: number;
 }
 
-/** Answers what is published of the models of one service. */
+/** Returns the published facts about models of one service. */
 export type CatalogueLookup = (modelName: string) => CatalogueEntry;
 
 /** The catalogue's names of vendors, where they are not the provider codes. */
@@ -34,8 +34,8 @@ export async function catalogueOf(address: string, providerCode: string): Promis
   const find = (name: string, of?: Provider): PriceCalculation | null =>
     calcPrice({}, name, of && { provider: of });
   return (modelName) => {
-    const own = provider && find(modelName, provider);
-    if (own) return { ...windowOf(own), ...pricesOf(own.model_price) };
+    const vendorModel = provider && find(modelName, provider);
+    if (vendorModel) return { ...windowOf(vendorModel), ...pricesOf(vendorModel.model_price) };
     const other = find(modelName);
     return other ? windowOf(other) : {};
   };

@@ -11,12 +11,12 @@ import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {
   readonly use: ModelUse;
-  /** How many documents are wanted back at most. */
+  /** The maximum number of documents to return. */
   readonly topN: number;
   readonly signal: AbortSignal;
 }
 
-/** What the calls of one `rerank` share. */
+/** The parameters that the calls of one `rerank` share. */
 interface Work {
   readonly model: ResolvedRerankModel;
   readonly use: ModelUse;
@@ -29,7 +29,7 @@ const CONNECT_MS = 10_000;
 const TOTAL_MS = 30_000;
 const ATTEMPTS = 2;
 /** A caller waits, and a search has results without this call. */
-const LONGEST_RETRY_AFTER_MS = 5_000;
+const MAX_RETRY_AFTER_MS = 5_000;
 
 /** Orders documents with a rerank model. */
 @Injectable()
@@ -81,7 +81,7 @@ export class RerankClient {
     }
   }
 
-  /** The documents in calls of at most so many, with their places in the whole list. */
+  /** Ranks the documents in calls of at most the batch size, with their places in the whole list. */
   private async rankAll(
     work: Work,
     texts: readonly string[],
@@ -90,14 +90,14 @@ export class RerankClient {
     const batches = inBatches(texts, size);
     const ranked = await Promise.all(
       batches.map(async (batch, at) => {
-        const found = await this.rankBatch(work, batch);
-        return found.map(({ index, score }) => ({ index: index + at * size, score }));
+        const ranked = await this.rankBatch(work, batch);
+        return ranked.map(({ index, score }) => ({ index: index + at * size, score }));
       }),
     );
     return ranked.flat();
   }
 
-  /** One call, or several where the service has a lower limit than is known when it is made. */
+  /** Ranks a batch in one call, or in several where the service turns out to have a lower limit. */
   private async rankBatch(
     work: Work,
     documents: readonly string[],
@@ -110,7 +110,7 @@ export class RerankClient {
         limits: this.limits,
         signal,
         attempts: ATTEMPTS,
-        longestRetryAfterMs: LONGEST_RETRY_AFTER_MS,
+        maxRetryAfterMs: MAX_RETRY_AFTER_MS,
       });
     } catch (error) {
       const size = await learnBatchSize(this.findings, model, error, documents.length);
@@ -119,7 +119,7 @@ export class RerankClient {
     }
   }
 
-  /** At most so many characters, and no half of one. */
+  /** Cuts the text to the number of characters, never inside a surrogate pair. */
   private beginningOf(text: string): string {
     return text.slice(0, this.longestText).replace(/[\uD800-\uDBFF]$/, '');
   }

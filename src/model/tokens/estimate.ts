@@ -97,7 +97,7 @@ const WORD_BEHIND_DIGIT = 1.2;
 const LONG_WORD = 12;
 const LETTER_OF_LONG_WORD = 0.4;
 const DIACRITIC = 1;
-/** Of `camelCase` and of random letters, which have capitals in their midst. */
+/** Capitals within words, as in `camelCase` and random letters. */
 const LAST_CAPITAL = 0x5a;
 const CAPITAL = 0.75;
 const CAPITAL_AGAIN = 0.25;
@@ -106,7 +106,7 @@ const SMALL_AFTER_CAPITALS = 0.5;
 const DIGITS = 3;
 const NUMBER = 1.03;
 const MARK = 0.92;
-/** Behind a digit. */
+/** The weight of a mark behind a digit. */
 const MARK_IN_NUMBER = 1;
 const MARK_AGAIN = 0.56;
 const LINE_END = 0.9;
@@ -114,8 +114,8 @@ const LINE_END_AFTER_MARK = 0.4;
 
 /** Prose with fewer of these words is of another language, which costs more than English. */
 const ENGLISH = new Set(['the', 'of', 'and', 'to', 'in', 'is'].map(wordCode));
-const LONGEST_ENGLISH = 3;
-/** Of a word that is none of them. */
+const MAX_ENGLISH_CHARS = 3;
+/** The code of a word that is none of the words above. */
 const NO_CODE = -1;
 const ENGLISH_SHARE = 0.08;
 /** Code has more marks for each word. */
@@ -144,7 +144,7 @@ class Estimate {
   private letters = 0;
   private marks = 0;
   private english = 0;
-  /** Of the current word: its letters, the last of them that are capitals, and the code of a short one. */
+  /** State of the current word: its letters, the last of them that are capitals, and the code of a short one. */
   private word = 0;
   private capitals = 0;
   private code = 0;
@@ -172,7 +172,7 @@ class Estimate {
   private addLetter(unit: number, kind: Kind): void {
     this.word += 1;
     this.letters += 1;
-    this.code = this.word > LONGEST_ENGLISH ? NO_CODE : this.code * 32 + (unit & 31);
+    this.code = this.word > MAX_ENGLISH_CHARS ? NO_CODE : this.code * 32 + (unit & 31);
     if (this.word === 1) {
       this.words += 1;
       if (kind === Kind.letter) this.tokens += this.last === Kind.digit ? WORD_BEHIND_DIGIT : 1;

@@ -1,7 +1,7 @@
 import type { TokenCounter } from './token-counter.js';
 
-/** How much text fits. */
-export interface TextRoom {
+/** The size of a text. */
+export interface TextSize {
   readonly characters: number;
   readonly tokens: number;
 }
@@ -11,12 +11,12 @@ const PRECISION = 0.01;
 /** The share of a beginning in which a word is looked for that ends it. */
 const LAST_WORD = 0.2;
 
-export function sizeOf(text: string, counter: TokenCounter): TextRoom {
+export function sizeOf(text: string, counter: TokenCounter): TextSize {
   return { characters: text.length, tokens: counter.count(text) };
 }
 
-export function fits(size: TextRoom, room: TextRoom): boolean {
-  return size.characters <= room.characters && size.tokens <= room.tokens;
+export function fits(size: TextSize, limit: TextSize): boolean {
+  return size.characters <= limit.characters && size.tokens <= limit.tokens;
 }
 
 /**
@@ -25,17 +25,17 @@ export function fits(size: TextRoom, room: TextRoom): boolean {
  */
 export function longestBeginning(
   text: string,
-  room: TextRoom,
+  limit: TextSize,
   counter: TokenCounter,
   written: (beginning: string) => string = (beginning) => beginning,
 ): string {
   let shortest = 0;
-  let longest = Math.min(text.length, room.characters);
+  let longest = Math.min(text.length, limit.characters);
   if (longest <= 0) return '';
   const isFitting = (length: number): boolean => {
-    const sent = written(text.slice(0, length));
+    const escaped = written(text.slice(0, length));
     // Counting takes longer than looking at the length.
-    return sent.length <= room.characters && counter.count(sent) <= room.tokens;
+    return escaped.length <= limit.characters && counter.count(escaped) <= limit.tokens;
   };
   while (longest - shortest > Math.max(1, shortest * PRECISION)) {
     const middle = shortest + Math.ceil((longest - shortest) / 2);

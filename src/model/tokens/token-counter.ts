@@ -1,6 +1,6 @@
 import { tokensByScript } from './estimate.js';
 
-/** Counts what texts take in the window of a model. */
+/** Counts the tokens of texts in the window of a model. */
 export interface TokenCounter {
   /** Whether the vocabulary of the model is known; otherwise the count is an estimate that is hardly ever too low. */
   readonly isExact: boolean;
@@ -8,7 +8,7 @@ export interface TokenCounter {
   count(text: string): number;
 }
 
-/** For models whose vocabulary is not known, and where no text has to fit exactly. */
+/** The counter for unknown vocabularies, and where no text has to fit exactly. */
 export const estimatingCounter: TokenCounter = { isExact: false, count: tokensByScript };
 
 type Vocabulary = 'o200k_base' | 'cl100k_base';
@@ -78,7 +78,7 @@ const PIECE = 4_000;
 const UNBROKEN_PIECE = 400;
 
 /**
- * Where the piece that begins at `from` ends: where no token reaches across, or in the midst of a long run without such a
+ * The end of the piece that begins at `from`: where no token reaches across, or in the midst of a long run without such a
  * place, which then counts a token too many at most.
  */
 function pieceEnd(text: string, from: number): number {
@@ -95,7 +95,7 @@ function pieceEnd(text: string, from: number): number {
   return isLowSurrogate(text, end) ? end - 1 : end;
 }
 
-/** Where every vocabulary begins a token: before the blank of a word, and before a mark behind a letter or a digit. */
+/** Whether every vocabulary begins a token here: before the blank of a word, and before a mark behind a letter or a digit. */
 function isBoundary(text: string, at: number): boolean {
   if (text[at] === ' ') return text[at - 1] !== ' ' && /\p{L}/u.test(text[at + 1] ?? '');
   return /[!-&(-/:-@[-`{-~]/.test(text[at] ?? '') && /[\p{L}\p{N}]/u.test(text[at - 1] ?? '');

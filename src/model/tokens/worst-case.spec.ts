@@ -3,7 +3,7 @@ import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { SAMPLES } from '../../../test/support/token-samples.js';
 import { estimateMessageTokens, IMAGE_TOKENS } from '../model-window.js';
-import { answersIn, mostBodyTokens, mostInputTokens, outputLimitIn } from './worst-case.js';
+import { answersIn, maxBodyTokens, maxInputTokens, outputLimitIn } from './worst-case.js';
 
 const PIXELS = 'iVBORw0KGgo'.repeat(10_000);
 
@@ -11,8 +11,8 @@ describe('the tokens that a call can send at most', () => {
   it.each(Object.entries(SAMPLES))('are more than tokenizers count: %s', (_, text) => {
     const messages = [{ role: 'user', content: text } as const];
     const most = Math.max(cl100k(text), o200k(text));
-    expect(mostInputTokens({ model: 'm', messages })).toBeGreaterThan(most);
-    expect(mostBodyTokens({ model: 'm', messages })).toBeGreaterThan(most);
+    expect(maxInputTokens({ model: 'm', messages })).toBeGreaterThan(most);
+    expect(maxBodyTokens({ model: 'm', messages })).toBeGreaterThan(most);
   });
 
   it('count images as images, whatever protocol they are in', () => {
@@ -20,11 +20,11 @@ describe('the tokens that a call can send at most', () => {
       { type: 'text', text: 'What is this?' } as const,
       { type: 'image', mimeType: 'image/png', data: PIXELS } as const,
     ];
-    const most = mostInputTokens({ model: 'm', messages: [{ role: 'user', content }] });
+    const most = maxInputTokens({ model: 'm', messages: [{ role: 'user', content }] });
     const url = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXELS}` } };
     const source = { type: 'base64', media_type: 'image/png', data: PIXELS };
     const bodies = [url, { type: 'image', source }].map((image) =>
-      mostBodyTokens({ model: 'm', messages: [{ role: 'user', content: [content[0], image] }] }),
+      maxBodyTokens({ model: 'm', messages: [{ role: 'user', content: [content[0], image] }] }),
     );
     for (const tokens of [most, ...bodies]) {
       expect(tokens).toBeGreaterThan(IMAGE_TOKENS);
@@ -59,20 +59,20 @@ describe('the tokens that a call can send at most', () => {
       { messages: [{ role: 'user', content: [{ type: 'text', text: 'fileid://file-1' }] }] },
     ];
     for (const body of [...bodies, ...fileInText]) {
-      expect([body, mostBodyTokens(body, 200_000)]).toEqual([body, 200_000]);
-      expect(mostBodyTokens(body)).toBe(10_000_000);
+      expect([body, maxBodyTokens(body, 200_000)]).toEqual([body, 200_000]);
+      expect(maxBodyTokens(body)).toBe(10_000_000);
       // Text that is larger counts as it is.
-      expect(mostBodyTokens({ ...body, user: PIXELS }, 1_000)).toBeGreaterThan(PIXELS.length);
+      expect(maxBodyTokens({ ...body, user: PIXELS }, 1_000)).toBeGreaterThan(PIXELS.length);
     }
     const content = [{ type: 'image-url', url: address } as const];
     const call = { model: 'm', messages: [{ role: 'user', content } as const] };
-    expect(mostInputTokens(call, 200_000)).toBe(200_000);
-    expect(mostInputTokens(call)).toBe(10_000_000);
+    expect(maxInputTokens(call, 200_000)).toBe(200_000);
+    expect(maxInputTokens(call)).toBe(10_000_000);
     const system = { role: 'system', content: 'fileid://file-1' } as const;
-    expect(mostInputTokens({ model: 'm', messages: [system] }, 200_000)).toBe(200_000);
+    expect(maxInputTokens({ model: 'm', messages: [system] }, 200_000)).toBe(200_000);
     const text = { type: 'text', text: 'fileid://file-1' } as const;
     const user = { role: 'user', content: [text] } as const;
-    expect(mostInputTokens({ model: 'm', messages: [user] }, 200_000)).toBe(200_000);
+    expect(maxInputTokens({ model: 'm', messages: [user] }, 200_000)).toBe(200_000);
   });
 
   it('are those of the text where an address is no more than that', () => {
@@ -95,9 +95,9 @@ describe('the tokens that a call can send at most', () => {
       { role: 'user', content: address },
       { role: 'user', content: parts },
     ];
-    expect(mostBodyTokens({ messages, tools }, 200_000)).toBeLessThan(10_000);
+    expect(maxBodyTokens({ messages, tools }, 200_000)).toBeLessThan(10_000);
     const texts = [{ role: 'user', content: address } as const];
-    expect(mostInputTokens({ model: 'm', messages: texts }, 200_000)).toBeLessThan(1_000);
+    expect(maxInputTokens({ model: 'm', messages: texts }, 200_000)).toBeLessThan(1_000);
   });
 
   it('include tools, formats and the calls of earlier answers', () => {
@@ -107,12 +107,12 @@ describe('the tokens that a call can send at most', () => {
     const question = { role: 'user', content: 'Oslo?' } as const;
     const plain = [question];
     const called = [...plain, { role: 'assistant', content: '', toolCalls: [call] } as const];
-    const without = mostInputTokens({ model: 'm', messages: plain });
-    const more = mostInputTokens({ model: 'm', messages: called, tools });
+    const without = maxInputTokens({ model: 'm', messages: plain });
+    const more = maxInputTokens({ model: 'm', messages: called, tools });
     const estimated = called.reduce((sum, one) => sum + estimateMessageTokens(one), 0);
     expect(without).toBeGreaterThan(estimateMessageTokens(question));
     expect(more - without).toBeGreaterThan(JSON.stringify(tools).length + estimated);
-    expect(mostBodyTokens({ messages: plain, functions: tools })).toBeGreaterThan(more - 200);
+    expect(maxBodyTokens({ messages: plain, functions: tools })).toBeGreaterThan(more - 200);
   });
 });
 
@@ -126,20 +126,20 @@ it('count as text what looks like an image where a model reads text', () => {
     { messages: [{ role: 'user', content: [{ ...image, note: PIXELS }] }] },
     { messages: [{ role: 'user', content: [{ type: 'image_url', text: PIXELS }] }] },
   ];
-  for (const body of bodies) expect(mostBodyTokens(body)).toBeGreaterThan(PIXELS.length);
+  for (const body of bodies) expect(maxBodyTokens(body)).toBeGreaterThan(PIXELS.length);
 
   const result = { type: 'tool_result', content: [image] };
-  const read = mostBodyTokens({ messages: [{ role: 'user', content: [result] }] });
+  const read = maxBodyTokens({ messages: [{ role: 'user', content: [result] }] });
   expect(read).toBeGreaterThan(IMAGE_TOKENS);
   expect(read).toBeLessThan(IMAGE_TOKENS + 500);
 
   const shown = { type: 'input_image', image_url: `data:image/png;base64,${PIXELS}` };
   const seen = { input: [{ type: 'message', role: 'user', content: [shown] }] };
-  expect(mostBodyTokens(seen)).toBeGreaterThan(IMAGE_TOKENS);
-  expect(mostBodyTokens(seen)).toBeLessThan(IMAGE_TOKENS + 500);
+  expect(maxBodyTokens(seen)).toBeGreaterThan(IMAGE_TOKENS);
+  expect(maxBodyTokens(seen)).toBeLessThan(IMAGE_TOKENS + 500);
   const hidden = { type: 'input_file', file_id: 'file_1' };
   const withFile = { input: [{ type: 'message', role: 'user', content: [hidden] }] };
-  expect(mostBodyTokens(withFile, 40_000)).toBe(40_000);
+  expect(maxBodyTokens(withFile, 40_000)).toBe(40_000);
 });
 
 it('reads the limit of an answer by all of its names, and how many answers are asked for', () => {

@@ -1,20 +1,20 @@
 import type { ChatCall, ChatMessage, RelayedBody } from '../../provider/index.js';
 import { IMAGE_TOKENS } from '../model-window.js';
 
-/** What a service adds to a message: role, separators, names of fields. */
+/** Tokens that a service adds per message: role, separators, names of fields. */
 const MESSAGE_TOKENS = 16;
-/** What services tell a model about the use of tools or of a format, beside the definitions. */
+/** Tokens of instructions that services add for tools or a format, beside the definitions. */
 const INSTRUCTION_TOKENS = 1_000;
 /** Fixed tokens per request. */
 const FRAME_TOKENS = 64;
 /** The window of a model whose record does not say it: that of Qwen-Long, the largest of the services with a preset. */
 const MAX_WINDOW = 10_000_000;
 
-/** How Qwen-Long is given a file: as the text of a message. */
+/** The form of a file for Qwen-Long: the text of a message. */
 const FILE_IN_TEXT = /fileid:\/\//i;
-/** Parts in which an address is text alone: what a model wrote, or what it has been told before. */
+/** Parts in which an address is only text: the output of a model, or earlier messages. */
 const TEXT_PARTS = /(text|thinking|refusal|search_result|tool_use|_tool_result)$/;
-/** What protocols call the id or the bytes of a file. */
+/** Names that protocols give to the id or the bytes of a file. */
 const FILE_FIELDS = /^file_?(id|data)$/i;
 const ADDRESS = /^\s*[a-z][a-z\d+.-]{0,20}:\/\//i;
 /** Documents and films: no count of their bytes says how many tokens they are. */
@@ -24,7 +24,7 @@ const PACKED = /^\s*data:(?!image\/)/i;
  * Tokens of a text at most: its bytes. Tokenizers of models work on bytes or fall back to them, so that no token is shorter
  * than one.
  */
-export function mostTokens(text: string): number {
+export function maxTextTokens(text: string): number {
   return Buffer.byteLength(text);
 }
 
@@ -32,7 +32,7 @@ export function mostTokens(text: string): number {
  * Tokens that the service can read of the call at most. Images count as model-window.ts counts them; what an address leads to,
  * as the whole context window.
  */
-export function mostInputTokens(
+export function maxInputTokens(
   { messages, tools, responseFormat }: ChatCall,
   contextWindow = MAX_WINDOW,
 ): number {
@@ -40,11 +40,14 @@ export function mostInputTokens(
     ...(tools?.length ? [tools] : []),
     ...(responseFormat ? [responseFormat] : []),
   ];
-  const shown =
+  const tokens =
     FRAME_TOKENS +
     messages.reduce((sum, message) => sum + ofMessage(message), 0) +
-    definitions.reduce((sum, one) => sum + mostTokens(JSON.stringify(one)) + INSTRUCTION_TOKENS, 0);
-  return messages.some(namesFile) ? Math.max(shown, contextWindow) : shown;
+    definitions.reduce(
+      (sum, one) => sum + maxTextTokens(JSON.stringify(one)) + INSTRUCTION_TOKENS,
+      0,
+    );
+  return messages.some(namesFile) ? Math.max(tokens, contextWindow) : tokens;
 }
 
 function namesFile({ content }: ChatMessage): boolean {
@@ -59,30 +62,30 @@ function ofMessage(message: ChatMessage): number {
   const { toolCalls: calls = [], providerState = undefined } =
     message.role === 'assistant' ? message : {};
   const called = calls.reduce(
-    (sum, call) => sum + mostTokens(call.id + call.name + call.arguments) + MESSAGE_TOKENS,
-    MESSAGE_TOKENS + (providerState ? mostTokens(JSON.stringify(providerState.data)) : 0),
+    (sum, call) => sum + maxTextTokens(call.id + call.name + call.arguments) + MESSAGE_TOKENS,
+    MESSAGE_TOKENS + (providerState ? maxTextTokens(JSON.stringify(providerState.data)) : 0),
   );
-  if (typeof content === 'string') return called + mostTokens(content);
+  if (typeof content === 'string') return called + maxTextTokens(content);
   return content.reduce(
     (sum, part) =>
-      sum + MESSAGE_TOKENS + (part.type === 'text' ? mostTokens(part.text) : IMAGE_TOKENS),
+      sum + MESSAGE_TOKENS + (part.type === 'text' ? maxTextTokens(part.text) : IMAGE_TOKENS),
     called,
   );
 }
 
 /** The same for a body that is passed on, with all of its fields, also those that are not known here. */
-export function mostBodyTokens(
+export function maxBodyTokens(
   { messages, input, ...body }: RelayedBody,
   contextWindow = MAX_WINDOW,
 ): number {
   const instructions = body['tools'] || body['functions'] ? INSTRUCTION_TOKENS : 0;
   const lists = [messages, input];
-  const shown = lists.reduce<number>(
+  const tokens = lists.reduce<number>(
     (sum, list) => sum + ofList(list, ofContent),
     FRAME_TOKENS + instructions + ofValue(body),
   );
   const isAll = !lists.some((list) => Array.isArray(list) && list.some(hidesContent));
-  return isAll ? shown : Math.max(shown, contextWindow);
+  return isAll ? tokens : Math.max(tokens, contextWindow);
 }
 
 /** Whether a message, or the result of a tool, has content that the request does not show. */
@@ -114,7 +117,7 @@ function isElsewhere(value: unknown, name = ''): boolean {
 }
 
 function ofValue(value: unknown): number {
-  if (typeof value === 'string') return mostTokens(value);
+  if (typeof value === 'string') return maxTextTokens(value);
   if (typeof value !== 'object' || value === null) return 1;
   if (Array.isArray(value)) return ofList(value, ofValue);
   return ofFields(value, ofValue);
@@ -127,12 +130,12 @@ function ofList(value: unknown, most: (element: unknown) => number): number {
 
 function ofFields(value: object, most: (field: unknown, name: string) => number): number {
   return Object.entries(value).reduce<number>(
-    (sum, [name, one]) => sum + mostTokens(name) + most(one, name),
+    (sum, [name, one]) => sum + maxTextTokens(name) + most(one, name),
     0,
   );
 }
 
-/** Of a message or the result of a tool. What looks like an image anywhere else, as in a tool, is read as text. */
+/** Tokens of a message or a tool result. Image-like values anywhere else, as in a tool, are read as text. */
 function ofContent(value: unknown): number {
   if (!isRecord(value)) return ofValue(value);
   return ofFields(value, (field, name) =>
@@ -162,7 +165,7 @@ function isRecord(value: unknown): value is RelayedBody {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What services call the limit of an answer. Which one counts where there are several differs. */
+/** Names of the answer limit. Services differ in which one counts. */
 const OUTPUT_FIELDS: readonly string[] = [
   ...['max_tokens', 'max_completion_tokens'],
   ...['max_output_tokens', 'max_new_tokens', 'n_predict', 'num_predict'],
@@ -172,7 +175,7 @@ export function isOutputLimit(field: string): boolean {
   return OUTPUT_FIELDS.includes(field);
 }
 
-/** What services call the number of answers. */
+/** Names of the number of answers. */
 const ANSWER_FIELDS = ['n', 'best_of'] as const;
 
 /**
@@ -180,18 +183,18 @@ const ANSWER_FIELDS = ['n', 'best_of'] as const;
  * -1 or 0 for no limit.
  */
 export function outputLimitIn(body: RelayedBody): number | undefined {
-  const given = OUTPUT_FIELDS.map((field) => body[field] ?? undefined);
-  const limits = given.filter((value) => value !== undefined);
+  const values = OUTPUT_FIELDS.map((field) => body[field] ?? undefined);
+  const limits = values.filter((value) => value !== undefined);
   const isLimit = limits.every((value) => Number.isInteger(value) && Number(value) > 0);
   return isLimit && limits.length > 0 ? Math.max(...limits.map(Number)) : undefined;
 }
 
-/** How many answers the body asks for. */
+/** The number of answers that the body asks for. */
 export function answersIn(body: RelayedBody): number {
-  const given = ANSWER_FIELDS.map((field) => Math.ceil(Number(body[field])));
-  return Math.max(1, ...given.filter(Number.isFinite));
+  const counts = ANSWER_FIELDS.map((field) => Math.ceil(Number(body[field])));
+  return Math.max(1, ...counts.filter(Number.isFinite));
 }
 
 export function textsAtMost(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + mostTokens(text) + MESSAGE_TOKENS, FRAME_TOKENS);
+  return texts.reduce((sum, text) => sum + maxTextTokens(text) + MESSAGE_TOKENS, FRAME_TOKENS);
 }

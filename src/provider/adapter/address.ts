@@ -7,7 +7,7 @@ export class InvalidAddressError extends DomainError {
   readonly code = 400;
 }
 
-/** What services of the chat-completions family have beside each other. */
+/** Endpoints that services of the chat-completions family have beside each other. */
 export const FAMILY_ENDPOINTS: readonly string[] = [
   '/chat/completions',
   '/responses',
@@ -26,7 +26,7 @@ export const LOCAL_ENDPOINTS: readonly string[] = [
   ...FAMILY_ENDPOINTS,
 ];
 
-/** What the end of a base address stands for; applied one after the other. */
+/** Completions of base addresses by their ending, applied in order. */
 type Bases = readonly (readonly [ending: RegExp, completed: string])[];
 
 export interface AddressForm {
@@ -92,9 +92,11 @@ export function endpointOf(address: string, form: AddressForm): string {
       msg`The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.`,
     );
   }
-  const given = [form.endpoint, ...(form.siblings ?? [])].find((known) => path.endsWith(known));
-  if (given !== undefined) path = withoutSlashes(path.slice(0, -given.length));
-  if (given !== form.endpoint && path !== '') path = completedBase(path, form.bases);
+  const matchedEndpoint = [form.endpoint, ...(form.siblings ?? [])].find((one) =>
+    path.endsWith(one),
+  );
+  if (matchedEndpoint !== undefined) path = withoutSlashes(path.slice(0, -matchedEndpoint.length));
+  if (matchedEndpoint !== form.endpoint && path !== '') path = completedBase(path, form.bases);
   for (const [ending, completed] of Object.entries(form.endings ?? {})) {
     if (path.endsWith(ending)) path = path.slice(0, -ending.length) + completed;
   }
@@ -155,8 +157,8 @@ export function withoutEndpoint(
     );
   }
   const path = withoutSlashes(pathname);
-  const given = endpoints.find((endpoint) => path.endsWith(endpoint)) ?? '';
-  return { origin, path: withoutSlashes(path.slice(0, path.length - given.length)) };
+  const matchedEndpoint = endpoints.find((endpoint) => path.endsWith(endpoint)) ?? '';
+  return { origin, path: withoutSlashes(path.slice(0, path.length - matchedEndpoint.length)) };
 }
 
 /** A path without slashes at its end; the root becomes the empty text. */

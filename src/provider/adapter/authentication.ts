@@ -17,7 +17,7 @@ export const AUTH_TYPES = ['bearer', 'api-key', 'entra', 'google', 'aws'] as con
 export type AuthType = (typeof AUTH_TYPES)[number];
 type CloudAuthType = Exclude<AuthType, 'bearer' | 'api-key'>;
 
-/** Whose identity a call has. Only the types of the clouds look at `mayUseHost`. */
+/** The identity of a call. Only cloud types read `mayUseHost`. */
 export interface CallIdentity {
   /** Default: `bearer`. */
   readonly authType?: AuthType | undefined;
@@ -25,7 +25,7 @@ export interface CallIdentity {
   readonly mayUseHost?: boolean | undefined;
 }
 
-/** What the provider codes of clouds use where a model does not say. */
+/** The default authentication of cloud provider codes. */
 const DEFAULT_AUTH: Readonly<Record<string, AuthType>> = {
   azure: 'api-key',
   vertex: 'google',
@@ -94,7 +94,7 @@ export class HostIdentityError extends DomainError {
   }
 }
 
-/** Where the identity of the host goes; anything else could collect its tokens. */
+/** The hosts that may receive the identity of this host; others could collect its tokens. */
 const HOSTS_OF_CLOUD: Readonly<Record<CloudAuthType, RegExp>> = {
   entra: /\.(azure\.(com|us|cn)|azure-api\.net)$/,
   google: /(^|\.)googleapis\.com$/,
@@ -195,8 +195,8 @@ async function signed(
     region,
   });
   const request = await signer.sign();
-  const { host: _, ...sent } = Object.fromEntries(request.headers);
-  return sent;
+  const { host: _, ...signedHeaders } = Object.fromEntries(request.headers);
+  return signedHeaders;
 }
 
 interface Expiring<T> {
@@ -207,7 +207,7 @@ interface Expiring<T> {
 
 interface Fetched<T> {
   readonly work: Promise<Expiring<T>>;
-  /** When it is fetched again; undefined while it is being fetched. */
+  /** The time of the next renewal; undefined while it is being fetched. */
   renewAt?: number;
 }
 
@@ -217,7 +217,7 @@ const MAX_IDENTITIES = 1_000;
 
 /** Tokens and temporary keys of clouds, each fetched by one call at a time and used until shortly before it expires. */
 class CloudIdentities {
-  private static readonly made = new WeakMap<OutboundHttp, CloudIdentities>();
+  private static readonly instances = new WeakMap<OutboundHttp, CloudIdentities>();
   /** Keyed by hash, so that no credential is held as a key. */
   private readonly tokens = new LRUCache<string, Fetched<string>>({ max: MAX_IDENTITIES });
   private readonly keys = new LRUCache<string, Fetched<AwsKeys>>({ max: MAX_IDENTITIES });
@@ -225,10 +225,10 @@ class CloudIdentities {
   private constructor(private readonly http: OutboundHttp) {}
 
   static of(http: OutboundHttp): CloudIdentities {
-    const existing = CloudIdentities.made.get(http);
+    const existing = CloudIdentities.instances.get(http);
     if (existing !== undefined) return existing;
     const identities = new CloudIdentities(http);
-    CloudIdentities.made.set(http, identities);
+    CloudIdentities.instances.set(http, identities);
     return identities;
   }
 
@@ -257,7 +257,7 @@ class CloudIdentities {
     });
   }
 
-  /** The fetching is shared, so the signal ends the waiting alone. */
+  /** The fetch is shared, so the signal ends only the waiting. */
   private async fetched<T>(
     cache: LRUCache<string, Fetched<T>>,
     { authType, credential }: { readonly authType: CloudAuthType; readonly credential: string },
@@ -267,16 +267,16 @@ class CloudIdentities {
     const key = createHash('sha256').update(`${authType} ${credential}`).digest('base64');
     let entry = cache.get(key);
     if (entry === undefined || (entry.renewAt !== undefined && entry.renewAt <= Date.now())) {
-      const begun: Fetched<T> = { work: this.begin(fetch, credential === '') };
-      entry = begun;
-      cache.set(key, begun);
-      begun.work.then(
+      const fetched: Fetched<T> = { work: this.begin(fetch, credential === '') };
+      entry = fetched;
+      cache.set(key, fetched);
+      fetched.work.then(
         ({ expiresAt = Infinity }) => {
-          const left = expiresAt - Date.now();
-          begun.renewAt = expiresAt - Math.min(RENEWAL_MS, left / 2);
+          const remainingMs = expiresAt - Date.now();
+          fetched.renewAt = expiresAt - Math.min(RENEWAL_MS, remainingMs / 2);
         },
         () => {
-          if (cache.peek(key) === begun) cache.delete(key);
+          if (cache.peek(key) === fetched) cache.delete(key);
         },
       );
     }
@@ -356,7 +356,7 @@ async function googleToken(client: CloudClient, credential: string): Promise<Exp
   return { value: token, expiresAt: expiresAt ?? undefined };
 }
 
-/** Why there is no token, without the secrets that went into the request. */
+/** The reason why there is no token, without the secrets of the request. */
 function refusalOf(error: unknown, credential: string): Error {
   const failure = upstreamErrorOf(error);
   if (failure instanceof DomainError) return failure;

@@ -35,7 +35,7 @@ export async function* serverSentEvents(
   }
 }
 
-/** Behind the frame that begins at `start`; 0 where it is not complete. */
+/** The end of the frame that begins at `start`; 0 while it is incomplete. */
 function endOfFrame(bytes: Buffer, start: number): number {
   if (bytes.length - start < PRELUDE_BYTES) return 0;
   const length = bytes.readUInt32BE(start);
@@ -57,14 +57,15 @@ function eventOf(frame: Buffer): string {
   if (encoded === undefined) return '';
   const event = parseJson(Buffer.from(encoded, 'base64').toString());
   const type = isRecord(event) ? textIn(event, 'type') : undefined;
-  // What has no type only keeps the connection open.
+  // Events without a type only keep the connection open.
   return type === undefined ? '' : written(type, event);
 }
 
 function errorEvent(headers: ReadonlyMap<string, string>, payload: string): string {
   const type = headers.get(':exception-type') ?? headers.get(':error-code') ?? 'error';
-  const said = payload.startsWith('{') ? parseJson(payload) : undefined;
-  const message = (isRecord(said) && textIn(said, 'message')) || headers.get(':error-message');
+  const payloadJson = payload.startsWith('{') ? parseJson(payload) : undefined;
+  const message =
+    (isRecord(payloadJson) && textIn(payloadJson, 'message')) || headers.get(':error-message');
   return written('error', { type: 'error', error: { type, message: message ?? type } });
 }
 

@@ -6,7 +6,7 @@ const LIMITS = { connectMs: 10_000, idleMs: 20_000, totalMs: 30_000 } as const;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-/** The host's own identity services, which the rules for addresses of users refuse; libraries alone name their addresses. */
+/** The host's own identity services, which the rules for addresses of users refuse; only libraries name their addresses. */
 const hostServices = new OutboundHttp({ allowedPrivateHosts: ['*'], allowsHostServices: true });
 
 interface CloudRequest {
@@ -22,7 +22,7 @@ interface CloudAnswer {
   readonly text: string;
 }
 
-/** As @azure/identity sends it. */
+/** A request of @azure/identity. */
 interface AzureRequest {
   readonly url: string;
   readonly method: string;
@@ -30,7 +30,7 @@ interface AzureRequest {
   readonly body?: unknown;
 }
 
-/** As clients of AWS send it. */
+/** A request of the AWS SDK. */
 interface AwsRequest {
   readonly protocol?: string;
   readonly hostname: string;
@@ -47,7 +47,7 @@ interface AwsRequest {
  * hold for tokens as well. Made for one fetching of a token.
  */
 export class CloudClient {
-  /** What a request failed with below HTTP, which the libraries wrap in errors of their own. */
+  /** The failure of a request below HTTP, which the libraries wrap in errors of their own. */
   failure?: unknown;
 
   constructor(
@@ -56,7 +56,7 @@ export class CloudClient {
     private readonly isOfHost: boolean,
   ) {}
 
-  /** For google-auth-library. */
+  /** The client that google-auth-library takes. */
   readonly fetch = async (
     input: string | URL | Request,
     init: RequestInit = {},
@@ -70,7 +70,7 @@ export class CloudClient {
     return new Response(status === 204 ? null : text, { status, headers });
   };
 
-  /** For @azure/identity. */
+  /** The client that @azure/identity takes. */
   readonly azureClient = {
     sendRequest: async <R extends AzureRequest>(request: R) => {
       const { url, method, body } = request;
@@ -85,17 +85,17 @@ export class CloudClient {
     },
   };
 
-  /** For clients of AWS. */
+  /** The client that the AWS SDK takes. */
   readonly awsHandler = {
     handle: async (request: AwsRequest) => {
       const { protocol = 'https:', hostname, port, path, query = {}, method, headers } = request;
       const url = new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`);
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-      const { host: _, 'content-length': __, ...sent } = headers;
+      const { host: _, 'content-length': __, ...forwardedHeaders } = headers;
       const answer = await this.send({
         url: url.href,
         method,
-        headers: sent,
+        headers: forwardedHeaders,
         body: request.body,
       });
       const body = Readable.from([Buffer.from(answer.text)]);
@@ -109,7 +109,7 @@ export class CloudClient {
       const isAtHost = this.isOfHost && isHostService(new URL(url));
       const http = isAtHost ? hostServices : this.http;
       const response = await http.request(url, {
-        method: METHODS.find((known) => known === method.toUpperCase()) ?? 'GET',
+        method: METHODS.find((one) => one === method.toUpperCase()) ?? 'GET',
         headers,
         ...(body !== undefined && body !== null && { body: textOf(body) }),
         signal: AbortSignal.timeout(LIMITS.totalMs),

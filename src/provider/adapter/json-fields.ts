@@ -18,14 +18,14 @@ export function textIn(record: JsonRecord, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** No index and no count of tokens is larger; a sum of some still fits where they are stored. */
-const MOST = 500_000_000;
+/** The largest accepted index or count of tokens; a sum of some still fits where they are stored. */
+const MAX_NUMBER = 500_000_000;
 
 /** A whole number, as counts and indexes are. Some gateways answer fractions or nonsense, which say nothing. */
 export function wholeNumberIn(record: JsonRecord | undefined, field: string): number | undefined {
   const value = record?.[field];
   const isCount = typeof value === 'number' && Number.isInteger(value);
-  return isCount && value >= 0 && value <= MOST ? value : undefined;
+  return isCount && value >= 0 && value <= MAX_NUMBER ? value : undefined;
 }
 
 /** The first object of a list. */
@@ -35,7 +35,7 @@ export function firstRecordIn(record: JsonRecord, field: string): JsonRecord | u
   return isRecord(first) ? first : undefined;
 }
 
-/** The objects of a list; anything else in it is passed over. */
+/** The objects of a list; other entries are skipped. */
 export function recordsIn(record: JsonRecord, field: string): readonly JsonRecord[] {
   const value = record[field];
   return Array.isArray(value) ? value.filter((item) => isRecord(item)) : [];

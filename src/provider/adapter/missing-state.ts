@@ -1,8 +1,8 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 
-interface StandIn {
-  /** How services refuse a conversation that lacks what their model thought. */
+interface Placeholder {
+  /** The text with which services refuse a conversation that lacks the thinking of their model. */
   readonly refusal: RegExp;
   /** Whether further calls of the model need it, too. False where it changes how the model answers. */
   readonly isLasting: boolean;
@@ -11,10 +11,10 @@ interface StandIn {
 }
 
 /**
- * What is sent for thinking that is not there to be sent back: clients drop fields that they do not know, and another model may
+ * Placeholders for thinking that is missing from the conversation: clients drop fields that they do not know, and another model may
  * have made a call. Real states go back by ProviderState; these only fill the places that are left.
  */
-const STAND_INS: Readonly<Record<string, StandIn>> = {
+const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   // DeepSeek V4 with tools asks for the field on every assistant message and takes an empty text (MoonshotAI/kimi-cli #2141 and
   // openclaw #73417, 2026-04 and 05). Kimi asks for it on those with calls.
   reasoning_content: {
@@ -53,14 +53,14 @@ export const FILLED_IN = 'filled in';
 export function missingStateIn(
   clause: string,
 ): { readonly name: string; readonly value: string; readonly isLasting: boolean } | undefined {
-  for (const [name, { refusal, isLasting }] of Object.entries(STAND_INS)) {
+  for (const [name, { refusal, isLasting }] of Object.entries(PLACEHOLDERS)) {
     if (refusal.test(clause)) return { name, value: FILLED_IN, isLasting };
   }
   return undefined;
 }
 
-export function withStandIn(body: JsonRecord, name: string): JsonRecord {
-  return STAND_INS[name]?.change(body) ?? body;
+export function withPlaceholder(body: JsonRecord, name: string): JsonRecord {
+  return PLACEHOLDERS[name]?.change(body) ?? body;
 }
 
 /** The body with changed assistant messages; the same object where none is changed. */
@@ -77,7 +77,7 @@ function withAssistants(body: JsonRecord, change: (message: JsonRecord) => JsonR
 
 const SKIPPED = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
-/** Google asks for a signature of the first call of a message alone. */
+/** Google requires a signature only on the first call of a message. */
 function withSkippedSignature(message: JsonRecord): JsonRecord {
   const { tool_calls: calls } = message;
   const [first, ...others] = Array.isArray(calls) ? (calls as readonly unknown[]) : [];

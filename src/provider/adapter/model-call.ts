@@ -12,7 +12,7 @@ import type { UpstreamError } from './upstream.error.js';
 import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
 
-/** Where a model lives, as its record holds it. */
+/** Address and credential of a model, as its record stores them. */
 export interface ModelConnection extends CallIdentity {
   readonly address: string;
   readonly credential?: string;
@@ -20,7 +20,7 @@ export interface ModelConnection extends CallIdentity {
   readonly protocolVersion?: string;
 }
 
-/** All in milliseconds; idle and total do not run while back-pressure holds the stream. */
+/** Timeouts in milliseconds; idle and total do not run while back-pressure holds the stream. */
 export interface CallLimits {
   readonly connectMs: number;
   /** Longest silence, before the first byte and between bytes. */
@@ -45,7 +45,7 @@ export interface Usage {
   readonly totalTokens?: number | undefined;
   readonly cachedInputTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
-  /** What the service sent. */
+  /** The usage as the service reported it. */
   readonly raw: unknown;
 }
 
@@ -55,7 +55,7 @@ export function bearerOf(credential: string | undefined): Record<string, string>
   return key === '' ? {} : { authorization: `Bearer ${key}` };
 }
 
-/** What one call of a model service sends. */
+/** The request of one call of a model service. */
 export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -66,7 +66,7 @@ export interface ModelRequest {
   readonly secrets: Secrets & CallIdentity;
 }
 
-const LARGEST_ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 /** Room for 256 vectors of 4,096 numbers. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
@@ -80,15 +80,15 @@ export async function postToModel(
   options: ModelCallOptions,
 ): Promise<OutboundResponse> {
   const { findings } = options;
-  const { known, isStrict } = findings ?? {};
-  const adapted = new AdaptedBody(body, known, { isStrict, optional });
+  const { facts, isStrict } = findings ?? {};
+  const adapted = new AdaptedBody(body, facts, { isStrict, optional });
   for (let repeats = 0; ; repeats++) {
-    const sent = {
+    const outgoing = {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(adapted.body),
     } as const;
-    const answer = await exchange(http, { ...request, ...sent }, options);
+    const answer = await exchange(http, { ...request, ...outgoing }, options);
     if (answer.failure) {
       const { error, text } = answer.failure;
       const isRefusal = REFUSALS.has(error.status ?? 0) && repeats < MAX_REPEATS;
@@ -101,7 +101,7 @@ export async function postToModel(
   }
 }
 
-/** How services answer a request that they do not accept; some fail over an argument that they do not know. */
+/** Statuses with which services refuse a request; some fail over an argument that they do not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 422, 500, 501]);
 
 /** A file that a model reads. `name` ends as its type does: services go by the ending. */
@@ -132,12 +132,12 @@ export async function postFormToModel(
     }
   }
   const encoded = new Response(data);
-  const sent = {
+  const outgoing = {
     method: 'POST',
     headers: { 'content-type': encoded.headers.get('content-type') ?? '', ...headers },
     body: Buffer.from(await encoded.arrayBuffer()),
   } as const;
-  const answer = await exchange(http, { ...request, ...sent }, options);
+  const answer = await exchange(http, { ...request, ...outgoing }, options);
   if (answer.failure) throw answer.failure.error;
   return answer.response;
 }
@@ -168,12 +168,12 @@ async function exchange(
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal, onRateLimits }: ModelCallOptions,
 ): Promise<Exchanged> {
-  let known: Secrets = secrets;
+  let callSecrets: Secrets = secrets;
   try {
     const call = await authenticated(http, { ...request, url, secrets }, signal);
-    known = call.secrets;
-    const sent = { ...request, headers: call.headers };
-    const response = await http.request(url, { ...sent, signal, timeouts: limits });
+    callSecrets = call.secrets;
+    const authorized = { ...request, headers: call.headers };
+    const response = await http.request(url, { ...authorized, signal, timeouts: limits });
     onRateLimits?.(rateLimitsIn(response.headers));
     if (response.status < 400) return { response };
     const { status, headers } = response;
@@ -184,9 +184,9 @@ async function exchange(
       contentType: headers['content-type'],
       retryAfterMs: retryAfterMs(headers),
     };
-    return { failure: { error: errorOfAnswer(answer, known), text } };
+    return { failure: { error: errorOfAnswer(answer, callSecrets), text } };
   } catch (error) {
-    throw upstreamErrorOf(error, known);
+    throw upstreamErrorOf(error, callSecrets);
   }
 }
 
@@ -221,7 +221,7 @@ export async function jsonOf(
   return parseJson(await jsonTextOf(response, maxBytes));
 }
 
-/** What JSON ends with, by what it begins with. */
+/** The closing bracket of JSON by its opening bracket. */
 const ENDS: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
 /** The text of an answer that is JSON, as it was sent. Fails with UpstreamError. */
@@ -232,7 +232,7 @@ export async function jsonTextOf(
   try {
     const text = await response.text(maxBytes);
     const trimmed = text.trim();
-    // Without a length, an answer that is interrupted looks like one that is over.
+    // An interrupted answer without a declared length looks complete.
     const end = ENDS[trimmed.charAt(0)];
     if (end !== undefined && !trimmed.endsWith(end)) throw cutError();
     return text;
@@ -241,10 +241,10 @@ export async function jsonTextOf(
   }
 }
 
-/** The text only explains the status; an answer too long or cut is no reason to hide the status. */
+/** The text only explains the status; an answer that is too long or truncated must not hide it. */
 async function errorText(response: OutboundResponse): Promise<string> {
   try {
-    return await response.text(LARGEST_ERROR_BYTES);
+    return await response.text(MAX_ERROR_BYTES);
   } catch {
     return '';
   }

@@ -6,7 +6,7 @@ import { getJson } from './model-call.js';
 import type { ModelCallOptions, ModelConnection } from './model-call.js';
 import { protocolError } from './upstream.error.js';
 
-/** What a service says of a model that it offers. Absent: it does not say. */
+/** A model as its service lists it. Absent fields were not reported. */
 export interface OfferedModel {
   /** The id that calls name it by. */
   readonly id: string;
@@ -27,7 +27,7 @@ export interface OfferedModel {
 /** A list of 400 models with descriptions has 1 MiB. */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 const MAX_ID_CHARS = 200;
-/** More than any service of one vendor offers. */
+/** The bound exceeds what any service of one vendor offers. */
 export const MAX_OFFERED_MODELS = 1_000;
 
 /** The models that a service offers, in its order, at most MAX_OFFERED_MODELS. Fails like getJson, and with UpstreamError (protocol). */
@@ -37,8 +37,8 @@ export async function listModels(
   connection: ModelConnection,
   options: ModelCallOptions,
 ): Promise<readonly OfferedModel[]> {
-  const asked = { ...request, secrets: connection };
-  return toOfferedModels(await getJson(http, asked, options, MAX_LIST_BYTES));
+  const authorized = { ...request, secrets: connection };
+  return toOfferedModels(await getJson(http, authorized, options, MAX_LIST_BYTES));
 }
 
 /** The address of the list beside an endpoint. */
@@ -79,8 +79,8 @@ function toOfferedModel(entry: JsonRecord): OfferedModel | undefined {
     supportsVision: visionIn(entry),
     ...pricesIn(entry),
   };
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined);
-  return { id, ...(Object.fromEntries(known) as Omit<OfferedModel, 'id'>) };
+  const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
+  return { id, ...(Object.fromEntries(entries) as Omit<OfferedModel, 'id'>) };
 }
 
 /** The first of the fields that is there and not 0. */
@@ -163,7 +163,7 @@ const CATEGORY_OF_TYPE: readonly (readonly [RegExp, NonNullable<OfferedModel['ca
   [/^audio|speech|tts|whisper|transcri/i, 'audio'],
 ];
 
-/** What the service says of its kind or, where that says nothing, what the id does. Undefined for what may be anything. */
+/** The category that the service reports or, without one, that the id suggests. Undefined when unclear. */
 function categoryOf(entry: JsonRecord, id: string): OfferedModel['category'] {
   const type = textIn(entry, 'type') ?? '';
   if (/^(chat|language|llm|vlm)$/i.test(type)) return 'chat';
@@ -198,7 +198,7 @@ function perToken(price: unknown): number | undefined {
   return perMillion(Number(price) * MILLION);
 }
 
-/** With the 6 decimals that are stored. */
+/** The price per million tokens, with the 6 decimals that are stored. */
 function perMillion(price: unknown): number | undefined {
   if (typeof price !== 'number' || !Number.isFinite(price) || price < 0) return undefined;
   return Math.round(price * MILLION) / MILLION;

@@ -1,10 +1,10 @@
 import type { AddressForm } from './address.js';
 
-/** What every adapter says of itself. */
+/** The names that every adapter declares. */
 export interface AdapterNames {
   /** The provider code that selects it; case matters. */
   readonly code: string;
-  /** Its name in lists for people. */
+  /** The display name. */
   readonly label: string;
   /**
    * The address of a model whose apiHost is empty; without one, apiHost is required. An empty text where the operator
@@ -13,7 +13,7 @@ export interface AdapterNames {
   readonly defaultAddress?: string | undefined;
 }
 
-/** What the adapters of one vendor for several kinds of models have in common. */
+/** The settings that a vendor's adapters for several kinds of models share. */
 export interface Vendor extends AdapterNames {
   /** `prefix` is the path that the vendor's documentation gives for a bare domain. */
   readonly address: Omit<AddressForm, 'endpoint' | 'siblings'>;

@@ -1,38 +1,38 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
-import { FILLED_IN, missingStateIn, withStandIn } from './missing-state.js';
+import { FILLED_IN, missingStateIn, withPlaceholder } from './missing-state.js';
 import { jsonIn } from './vendor-error.js';
 
-/** What is sent in place of what a service refuses, '' for nothing; or a limit of the service. */
+/** The replacement for a refused value, '' to omit it; or a limit of the service. */
 export type FindingValue = string | number;
 
 /**
- * What is known of a service beyond the record of its model, by name: a parameter, `name=value` for one value of it alone,
+ * Facts about a service beyond the record of its model, by name: a parameter, `name=value` for one value of it alone,
  * `role`, or the name of a limit.
  */
 export type Findings = ReadonlyMap<string, FindingValue>;
 
 /** Keeps what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
 export interface ServiceFindings {
-  readonly known: Findings;
-  /** What would be missed is sent, so that the service refuses it. */
+  readonly facts: Findings;
+  /** Parameters whose absence would be noticed are sent, so that the service refuses them. */
   readonly isStrict?: boolean;
   /** Keeps what a call has learned once the service has answered it. Never fails. */
   keep(learned: Findings): Promise<void>;
-  /** Told which parameters are not sent although a caller may have set them. */
+  /** Reports parameters that were omitted although a caller may have set them. */
   leftOut(names: readonly string[]): void;
 }
 
 interface Remedy {
-  /** Nothing that was asked for is lost without it, so that it is not reported. */
+  /** Omitting it loses nothing that was asked for, so it is not reported. */
   readonly isSilent?: true;
   /** An ordinary word, which counts as a name only where it is written as one. */
   readonly isWord?: true;
   /** The service may take other values of it. */
   readonly isByValue?: true;
-  /** Only calls that say so can do without it. */
+  /** Omitted only for calls that declare it optional. */
   readonly isOptional?: true;
-  /** Left out as well where a refusal names nothing. */
+  /** Omitted as well when a refusal names nothing. */
   readonly isGuessed?: true;
   /** Spellings in refusals beside the name. */
   readonly spelling?: RegExp;
@@ -104,9 +104,9 @@ const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens'] as const;
 /** The two roles of instructions. The finding is kept as `role` and says which one is sent. */
 const ROLE = 'role';
 const ROLES = ['system', 'developer'] as const;
-/** Anthropic's newest models take one of the two alone. */
+/** Anthropic's newest models take only one of the two. */
 const TOP_P_BESIDE = 'top_p beside temperature';
-/** Not kept: the states of another conversation may be accepted. */
+/** A finding that is not stored: the states of another conversation may be accepted. */
 const STATES = 'provider states';
 
 /** A service names one parameter at a time. */
@@ -114,33 +114,33 @@ export const MAX_REPEATS = 4;
 const MAX_FINDING_CHARS = 60;
 
 interface AdaptedBodySettings {
-  /** As in ServiceFindings. */
+  /** See ServiceFindings. */
   readonly isStrict?: boolean | undefined;
-  /** As in ModelRequest. */
+  /** See ModelRequest. */
   readonly optional?: readonly string[] | undefined;
 }
 
 /** A body that is adapted to what its service refuses, from earlier calls and from refusals of this one. */
 export class AdaptedBody {
-  /** What the refusals of this call have taught, to be kept once the service has accepted the body. */
+  /** Findings from the refusals of this call, stored once the service has accepted the body. */
   readonly learned = new Map<string, FindingValue>();
   private readonly tried = new Set<string>();
   private readonly omitted = new Set<string>();
-  private sent: unknown;
+  private adaptedBody: unknown;
 
   constructor(
     original: unknown,
-    known: Findings = new Map(),
+    facts: Findings = new Map(),
     private readonly settings: AdaptedBodySettings = {},
   ) {
-    this.sent = original;
-    for (const [name, value] of known) {
+    this.adaptedBody = original;
+    for (const [name, value] of facts) {
       if (typeof value === 'string') this.apply(name, value);
     }
   }
 
   get body(): unknown {
-    return this.sent;
+    return this.adaptedBody;
   }
 
   /** The parameters that are left out and may be missed. */
@@ -153,11 +153,11 @@ export class AdaptedBody {
    * 422, names nothing.
    */
   adapt(refusal: string, status?: number): boolean {
-    if (!isRecord(this.sent)) return false;
-    const isChanged = this.adaptTo(refusedIn(refusal, this.sent));
+    if (!isRecord(this.adaptedBody)) return false;
+    const isChanged = this.adaptTo(refusedIn(refusal, this.adaptedBody));
     if (isChanged || (status !== 400 && status !== 422) || OF_INPUTS.test(refusal))
       return isChanged;
-    return this.adaptTo(guessedIn(this.sent));
+    return this.adaptTo(guessedIn(this.adaptedBody));
   }
 
   private adaptTo(refused: readonly Refused[]): boolean {
@@ -172,20 +172,20 @@ export class AdaptedBody {
   }
 
   private apply(name: string, value: string): boolean {
-    if (!isRecord(this.sent)) return false;
-    const missed = value === '' ? missedWithout(name, this.sent) : undefined;
+    if (!isRecord(this.adaptedBody)) return false;
+    const missed = value === '' ? missedWithout(name, this.adaptedBody) : undefined;
     if (missed !== undefined && this.settings.isStrict) return false;
     if (REMEDIES[name]?.isOptional && !this.settings.optional?.includes(name)) return false;
-    const changed = changedBody(this.sent, name, value);
-    if (changed === this.sent) return false;
+    const changed = changedBody(this.adaptedBody, name, value);
+    if (changed === this.adaptedBody) return false;
     if (
       value === FILLED_IN &&
-      has(this.sent, 'thinking') &&
-      changed['thinking'] !== this.sent['thinking']
+      has(this.adaptedBody, 'thinking') &&
+      changed['thinking'] !== this.adaptedBody['thinking']
     ) {
       this.omitted.add('thinking');
     }
-    this.sent = changed;
+    this.adaptedBody = changed;
     this.tried.add(`${name}:${value}`);
     if (missed !== undefined) this.omitted.add(missed);
     return true;
@@ -202,11 +202,11 @@ function missedWithout(finding: string, body: JsonRecord): string | undefined {
 interface Refused {
   readonly name: string;
   readonly value: string;
-  /** False where it holds for this request, not for the service. */
+  /** False where the refusal concerns this request, not the service. */
   readonly isLasting: boolean;
 }
 
-/** What the text of a refusal says of parameters that the body has. */
+/** The parameters of the body that the text of a refusal names. */
 function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
   const refused: Refused[] = [];
   for (const clause of clausesOf(refusal)) {
@@ -236,18 +236,18 @@ function refusedByClause(clause: string, body: JsonRecord): readonly Refused[] {
   if (/cannot both|one of (?:them|the two)/i.test(clause) && has(body, 'top_p')) {
     return named('top_p', clause) ? [{ name: TOP_P_BESIDE, value: '', isLasting }] : [];
   }
-  const said = clause.replace(ALTERNATIVES, '');
+  const remainder = clause.replace(ALTERNATIVES, '');
   const [older, newer] = OUTPUT_LIMITS;
   for (const [one, other] of [
     [older, newer],
     [newer, older],
   ] as const) {
-    if (has(body, one) && named(one, said)) return [{ name: older, value: other, isLasting }];
+    if (has(body, one) && named(one, remainder)) return [{ name: older, value: other, isLasting }];
   }
   return Object.entries(REMEDIES).flatMap(([name, { isByValue }]) => {
-    if (!isDispensable(body, name) || !named(name, said)) return [];
+    if (!isDispensable(body, name) || !named(name, remainder)) return [];
     const value = valueAt(body, name);
-    const isOfValue = isByValue && typeof value === 'string' && quotes(value, said);
+    const isOfValue = isByValue && typeof value === 'string' && quotes(value, remainder);
     return [{ name: isOfValue ? `${name}=${value}` : name, value: '', isLasting }];
   });
 }
@@ -263,7 +263,7 @@ const OF_VALUE =
 /** A tool's or a format's own parameters may have the same names. */
 const OF_SCHEMA = /\bproperties\b|json.?schema|input_schema/i;
 
-/** What a clause recommends, lists, quotes or presupposes is not what it refuses. */
+/** Text that a clause recommends, lists, quotes or presupposes, which is not what it refuses. */
 const ALTERNATIVES =
   /[,;:(-]*\s*(?:\bexpected (?:one of|fields?|keys?)|\b(?:supported|allowed|accepted|valid|permitted) (?:parameters|arguments|values|fields|keys|properties|names)\b|\bmust be (?:one of|null)|\b(?:please )?use ['"`]|['"]?\binput(?:_value)?['"]?\s*[:=]|\bwhen\b|\bwhile\b|\bunless\b).*$/is;
 
@@ -280,14 +280,14 @@ function refusedRole(clause: string, body: JsonRecord): (typeof ROLES)[number] |
   ) {
     return undefined;
   }
-  const said = clause.replace(
+  const remainder = clause.replace(
     /(?:expected|is not one of|does not match|must be one of|supported).*$/is,
     '',
   );
   const roles = rolesIn(body);
   if (
     roles.has('developer') &&
-    (/developer/i.test(said) || !/system|user|assistant|tool/i.test(said))
+    (/developer/i.test(remainder) || !/system|user|assistant|tool/i.test(remainder))
   ) {
     return 'system';
   }
@@ -359,7 +359,7 @@ function collectTexts(value: unknown, texts: string[], depth: number): void {
       texts.push(`${place}: ${typeof kind === 'string' ? `${kind}: ` : ''}${msg}`);
     }
     for (const [field, one] of Object.entries(value)) {
-      // What was sent is repeated in these.
+      // These fields repeat the request.
       if (field !== 'input' && field !== 'url' && field !== 'loc')
         collectTexts(one, texts, depth + 1);
     }
@@ -398,7 +398,7 @@ function valueAt(body: JsonRecord, name: string): unknown {
 /** The body as the finding says; the same object where it has nothing to do with it. */
 function changedBody(body: JsonRecord, finding: string, value: string): JsonRecord {
   if (finding === STATES) return withoutStates(body);
-  if (value === FILLED_IN) return withStandIn(body, finding);
+  if (value === FILLED_IN) return withPlaceholder(body, finding);
   if (finding === TOP_P_BESIDE) {
     return has(body, 'temperature') && has(body, 'top_p') ? without(body, 'top_p') : body;
   }
@@ -415,8 +415,8 @@ function without(body: JsonRecord, name: string): JsonRecord {
   const [first = name, ...inner] = name.split('.');
   const { [first]: value, ...rest } = body;
   if (inner.length === 0 || !isRecord(value)) return rest;
-  const left = without(value, inner.join('.'));
-  return Object.keys(left).length === 0 ? rest : { ...rest, [first]: left };
+  const remaining = without(value, inner.join('.'));
+  return Object.keys(remaining).length === 0 ? rest : { ...rest, [first]: remaining };
 }
 
 function withLimitAs(body: JsonRecord, field: string): JsonRecord {
@@ -443,15 +443,15 @@ function withMessages(
   return changed;
 }
 
-/** Only where `strict` is a setting of a tool or a format, not where a schema has a property of the name. */
+/** Removes `strict` only where it is a setting of a tool or a format, not where a schema has a property of the name. */
 function withoutStrict(body: JsonRecord): JsonRecord {
   const changed: Record<string, unknown> = {};
   const { tools, response_format: format } = body;
   if (Array.isArray(tools)) {
-    const left = tools.map((tool: unknown) =>
+    const adaptedTools = tools.map((tool: unknown) =>
       withoutAt(withoutAt(tool, 'strict'), 'function.strict'),
     );
-    if (left.some((tool, at) => tool !== tools[at])) changed['tools'] = left;
+    if (adaptedTools.some((tool, at) => tool !== tools[at])) changed['tools'] = adaptedTools;
   }
   const looser = withoutAt(format, 'json_schema.strict');
   if (looser !== format) changed['response_format'] = looser;
@@ -462,7 +462,7 @@ function withoutAt(value: unknown, name: string): unknown {
   return isRecord(value) && valueAt(value, name) !== undefined ? without(value, name) : value;
 }
 
-/** Without what a service wanted back and no longer accepts: signed thinking, encrypted reasoning, signatures of calls. */
+/** Removes provider state that the service no longer accepts: signed thinking, encrypted reasoning, signatures of calls. */
 function withoutStates(body: JsonRecord): JsonRecord {
   const hasStates = messageLists(body).some(([, messages]) => messages.some(hasState));
   if (!hasStates) return body;

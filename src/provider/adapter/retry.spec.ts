@@ -67,7 +67,7 @@ describe('a stream', () => {
   it('is not opened again for a service that asks for more than the caller waits', async () => {
     const { pauses, options } = recorded(3);
     const { open, opened } = opener([busy(60_000), busy(60_001)]);
-    const reading = all(retryBeforeFirstPart(open, { ...options, longestRetryAfterMs: 60_000 }));
+    const reading = all(retryBeforeFirstPart(open, { ...options, maxRetryAfterMs: 60_000 }));
     await expect(reading).rejects.toMatchObject({ retryAfterMs: 60_001 });
     expect([pauses, opened()]).toEqual([[60_000], 2]);
   });

@@ -6,10 +6,10 @@ export interface RetryOptions {
   readonly attempts: number;
   readonly signal: AbortSignal;
   /** A service whose Retry-After is longer is not called again. Without this limit, Retry-After is cut to 20 seconds. */
-  readonly longestRetryAfterMs?: number;
-  /** In place of the rules for another try: resolves when there is to be one, else throws what the call fails with. */
+  readonly maxRetryAfterMs?: number;
+  /** Replaces the rules for another try: resolves when there is to be one, else throws what the call fails with. */
   readonly beforeRetry?: (error: unknown, attempt: number) => Promise<void>;
-  /** Between 0 and 1; for tests. */
+  /** A random number between 0 and 1; for tests. */
   readonly random?: () => number;
   /** Must leave no timer behind when the signal fires; for tests. */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -24,9 +24,9 @@ export interface StreamWatch<T> {
 }
 
 const FIRST_BACKOFF_MS = 300;
-const LONGEST_BACKOFF_MS = 5_000;
+const MAX_BACKOFF_MS = 5_000;
 /** A caller is waiting for the answer. */
-const LONGEST_RETRY_AFTER_MS = 20_000;
+const MAX_RETRY_AFTER_MS = 20_000;
 
 /**
  * Passes a stream on, and opens it again as long as it fails in a way that may pass and nothing has
@@ -87,10 +87,10 @@ export async function pauseBeforeRetry(
   const mayPass = error instanceof UpstreamError && error.retryable;
   if (!mayPass || attempt >= attempts || signal.aborted) throw error;
   const requested = error.retryAfterMs ?? 0;
-  if (requested > (options.longestRetryAfterMs ?? Infinity)) throw error;
-  const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
+  if (requested > (options.maxRetryAfterMs ?? Infinity)) throw error;
+  const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
   const jittered = backoff / 2 + (random() * backoff) / 2;
-  const capped = Math.min(options.longestRetryAfterMs ?? LONGEST_RETRY_AFTER_MS, requested);
+  const capped = Math.min(options.maxRetryAfterMs ?? MAX_RETRY_AFTER_MS, requested);
   await sleep(Math.max(jittered, capped), signal);
 }
 

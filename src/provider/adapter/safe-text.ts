@@ -1,9 +1,9 @@
 import { isWebPage } from './vendor-error.js';
 
-/** What must not be repeated to users, even if a vendor writes it into an error. */
+/** Values that must not be repeated to users, even if a vendor writes them into an error. */
 export interface Secrets {
   readonly credential?: string;
-  /** What was made of the credential for this one call. */
+  /** The token that was derived from the credential for this one call. */
   readonly token?: string;
   /** The service's address; its host is removed in every form. */
   readonly address: string;
@@ -80,7 +80,7 @@ export function repeatsSecret(text: string, secrets: Secrets): boolean {
   );
 }
 
-/** Each percent-encoded run of bytes for itself, because a text may hold others that are not. */
+/** Decodes each percent-encoded run of bytes separately; the rest of the text stays. */
 function decoded(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
     Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),

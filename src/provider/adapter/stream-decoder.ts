@@ -7,13 +7,13 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** Longest event or line that is accepted. */
-const LARGEST_EVENT_BYTES = 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
 
 /** Splits the body of one streamed answer into texts, wherever its reads are cut. Throws UpstreamError (protocol) beyond 1 MiB a text. */
 export interface StreamDecoder {
   /** Adds the texts that this read completes to `texts`, also when it throws, and returns them. */
   push(bytes: Buffer, texts?: string[]): string[];
-  /** At most one text: what the end of the stream left unterminated. */
+  /** Returns at most one text: what the end of the stream left unterminated. */
   end(): string[];
 }
 
@@ -32,7 +32,7 @@ export class EventStreamDecoder implements StreamDecoder {
     this.texts = texts;
     this.pendingBytes += bytes.length;
     this.parser.feed(this.characters.write(bytes));
-    if (this.pendingBytes > LARGEST_EVENT_BYTES) throw tooLarge();
+    if (this.pendingBytes > MAX_EVENT_BYTES) throw tooLarge();
     return texts;
   }
 
@@ -44,13 +44,13 @@ export class EventStreamDecoder implements StreamDecoder {
   }
 
   private onEvent(data: string): void {
-    if (data.length > LARGEST_EVENT_BYTES) throw tooLarge();
+    if (data.length > MAX_EVENT_BYTES) throw tooLarge();
     this.pendingBytes = 0;
     this.texts.push(data);
   }
 }
 
-/** Behind the empty line that ends the event of `text/event-stream` which begins at `start`; 0 where it is not complete. */
+/** The end of the `text/event-stream` event that begins at `start`, its empty line included; 0 while it is incomplete. */
 export function endOfEvent(data: Buffer, start: number): number {
   for (let at = data.indexOf(LF, start); at >= 0; at = data.indexOf(LF, at + 1)) {
     if (data[at + 1] === LF) return at + 2;
@@ -90,7 +90,7 @@ export class JsonLinesDecoder implements StreamDecoder {
   private keep(piece: string): void {
     this.pending.push(piece);
     this.pendingLength += piece.length;
-    if (this.pendingLength > LARGEST_EVENT_BYTES) throw tooLarge();
+    if (this.pendingLength > MAX_EVENT_BYTES) throw tooLarge();
   }
 }
 

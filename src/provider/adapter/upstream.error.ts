@@ -60,7 +60,7 @@ export class UpstreamError extends DomainError {
   readonly retryable: boolean;
   /** The account behind the key has nothing left: another key may help, another try does not. */
   readonly isExhausted: boolean;
-  /** How long the service asks to wait. */
+  /** The wait that the service asks for. */
   readonly retryAfterMs?: number;
   /** The service's own words as far as users may read them; the message holds them, too. */
   readonly vendorText?: string;
@@ -94,23 +94,23 @@ interface Answer {
   readonly status: number;
   readonly body: string;
   readonly contentType?: string | undefined;
-  /** What its headers ask for. */
+  /** The wait that the response headers ask for. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** What an answer with an error status means, in words that a user may read. */
+/** Maps an answer with an error status to an error in words that a user may read. */
 export function errorOfAnswer(
   { status, body, contentType, retryAfterMs }: Answer,
   secrets: Secrets,
 ): UpstreamError {
-  const said = readVendorError(isWebPage(body, contentType) ? '' : body);
-  return failureOf(said, status, secrets, retryAfterMs);
+  const vendorError = readVendorError(isWebPage(body, contentType) ? '' : body);
+  return failureOf(vendorError, status, secrets, retryAfterMs);
 }
 
 /** An error object inside of an answer or a stream. */
 export function errorInAnswer(error: unknown, secrets: Secrets): UpstreamError {
-  const said = readVendorError(error);
-  return failureOf(said, said.status, secrets);
+  const vendorError = readVendorError(error);
+  return failureOf(vendorError, vendorError.status, secrets);
 }
 
 /** Throws the error that an answer or an event with status 200 holds, in any of the forms of errorIn. */
@@ -120,27 +120,27 @@ export function throwIfError(answer: unknown, secrets: Secrets): void {
 }
 
 function failureOf(
-  said: VendorError,
+  vendorError: VendorError,
   status: number | undefined,
   secrets: Secrets,
   requestedMs?: number,
 ): UpstreamError {
-  const meaning = meaningOf(said, status);
+  const meaning = meaningOf(vendorError, status);
   const isExhausted = meaning === 'exhausted' || status === 402;
   const retryable = !isExhausted && mayPass(meaning, status);
-  const retryAfterMs = requestedMs ?? (retryable ? said.retryAfterMs : undefined);
+  const retryAfterMs = requestedMs ?? (retryable ? vendorError.retryAfterMs : undefined);
   return new UpstreamError({
     kind: kindOf(meaning, status),
     ...(status !== undefined && { status }),
     ...(isExhausted && { isExhausted }),
     retryable,
-    ...withVendorText(leadOf(meaning, status), said.text, secrets),
+    ...withVendorText(leadOf(meaning, status), vendorError.text, secrets),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
 
 function kindOf(meaning: VendorMeaning | undefined, status: number | undefined): UpstreamErrorKind {
-  // As OpenAI answers it, whose clients know 429 `insufficient_quota`.
+  // OpenAI reports it so, and its clients know 429 `insufficient_quota`.
   if (meaning === 'exhausted' || status === 402) return 'rate-limit';
   if (meaning === 'refused-content') return 'invalid-request';
   if (meaning !== undefined) return meaning;
@@ -180,7 +180,7 @@ function leadOf(meaning: VendorMeaning | undefined, status: number | undefined):
 }
 
 function leadOfStatus(status: number): Message {
-  const known: Readonly<Record<number, Message>> = {
+  const messages: Readonly<Record<number, Message>> = {
     401: msg`The provider refused the API key (401). Check the key of this model.`,
     402: msg`The provider asks for payment (402). Check the balance of the account there.`,
     403: msg`The provider does not allow this (403). Check the key of this model and what it may use.`,
@@ -188,7 +188,7 @@ function leadOfStatus(status: number): Message {
     413: msg`The request is too large for the provider (413). Shorten the conversation.`,
     429: msg`The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.`,
   };
-  if (known[status] !== undefined) return known[status];
+  if (messages[status] !== undefined) return messages[status];
   return status >= 500 || status === 408
     ? msg`The provider is overloaded or failing (${status}). Try again in a moment.`
     : msg`The provider rejected the request (${status}). Check the model id and its settings.`;

@@ -2,19 +2,19 @@ import { isRecord, recordIn, textIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { retryDelayMs } from './retry-after.js';
 
-/** What a service says of a failure, in any of the forms of JSON and text that services have. */
+/** The failure that a service reports, in any of the forms of JSON and text that services have. */
 export interface VendorError {
-  /** For people; '' where the service says nothing that people can read. May hold secrets. */
+  /** The text for people; '' where the service sends none. May contain secrets. */
   readonly text: string;
   /** Codes and types, beside the text. */
   readonly words: string;
   /** The HTTP status that is named in it. */
   readonly status: number | undefined;
-  /** How long it asks to wait. */
+  /** The wait that the service asks for. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** What the words of a failure mean, whatever its status is. */
+/** The meaning of a failure by its words, whatever its status is. */
 export type VendorMeaning =
   | 'context-length'
   /** The account has no credit or quota left, which no other try changes. */
@@ -83,7 +83,7 @@ export function errorIn(answer: unknown): unknown {
   return isBareError(answer) ? answer : undefined;
 }
 
-/** What answers hold. An error is beside none of it. */
+/** Fields of successful answers. Errors have none of them. */
 const CONTENTS = [
   'choices',
   'content',
@@ -99,7 +99,7 @@ const TEXTS = ['message', 'msg', 'Message', 'error_msg', 'error_message', 'error
 function isBareError(answer: JsonRecord): boolean {
   const { type, object } = answer;
   if (object === 'error' || type === 'error') return true;
-  // What is there for every event of a stream is no error, whatever it says.
+  // An event whose type names no error is none, whatever its other fields say.
   if (typeof type === 'string' && !/error|exception/i.test(type)) return false;
   if (CONTENTS.some((field) => answer[field] !== undefined && answer[field] !== null)) return false;
   const { errors, detail, code, error_code: other = code } = answer;
@@ -134,9 +134,9 @@ const INNER = ['error', 'errors', 'detail', 'details', 'base_resp', 'fault', ...
 const REASONS = ['status_msg', 'reason', 'faultstring', 'title', 'code', 'type', '__type'] as const;
 
 function textOfRecord(json: JsonRecord, depth: number): string {
-  const { loc, msg: said } = json;
-  if (Array.isArray(loc) && typeof said === 'string') {
-    return `${loc.filter((one) => one !== 'body').join('.')}: ${said}`;
+  const { loc, msg: description } = json;
+  if (Array.isArray(loc) && typeof description === 'string') {
+    return `${loc.filter((one) => one !== 'body').join('.')}: ${description}`;
   }
   let text = '';
   for (const field of INNER) {
@@ -167,9 +167,9 @@ function textInText(text: string, depth: number): string {
   const start = text.search(/[[{]\s*["{]/);
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1;
   const inner = start < 0 ? undefined : jsonIn(text.slice(start, end));
-  const said = inner === undefined ? '' : textOf(inner, depth + 1);
-  if (said === '') return text;
-  return joined(text.slice(0, start).replace(/[\s:-]+$/, ''), said);
+  const innerText = inner === undefined ? '' : textOf(inner, depth + 1);
+  if (innerText === '') return text;
+  return joined(text.slice(0, start).replace(/[\s:-]+$/, ''), innerText);
 }
 
 const CODES = ['type', 'code', 'status', 'error_code', 'status_code', '__type', 'reason', 'param'];
@@ -198,7 +198,7 @@ function statusIn(error: unknown): number | undefined {
   return named.map(Number).find((number) => number >= 400 && number < 600);
 }
 
-/** A limit by time is none of the window. */
+/** A limit by time is no limit of the context window. */
 const BY_TIME =
   /rate.?limit|per.?(?:second|minute|hour|day)|\b[RT]P[MD]\b|too many requests|throttl/i;
 /** The answer that was asked for is too long, not what was sent. Beside a plus, it is a part of what must fit the window. */
@@ -237,7 +237,7 @@ const MEANINGS: readonly (readonly [VendorMeaning, RegExp])[] = [
   ],
 ];
 
-/** By codes alone: texts use the words freely. */
+/** Meanings by code only: texts use these words freely. */
 const MEANING_OF_CODE: readonly (readonly [VendorMeaning, RegExp])[] = [
   [
     'authentication',
@@ -252,7 +252,7 @@ const MEANING_OF_CODE: readonly (readonly [VendorMeaning, RegExp])[] = [
   ],
 ];
 
-/** In texts without a code. */
+/** Meanings of texts without a code. */
 const MEANING_OF_TEXT: readonly (readonly [VendorMeaning, RegExp])[] = [
   [
     'authentication',
@@ -287,7 +287,7 @@ const MEANING_OF_MINIMAX: Readonly<Record<string, VendorMeaning>> = {
   2056: 'exhausted',
 };
 
-/** Undefined where the words say nothing that the status does not say better. */
+/** The meaning of a failure; undefined where the status says more than the words. */
 export function meaningOf(
   { text, words }: VendorError,
   status: number | undefined,

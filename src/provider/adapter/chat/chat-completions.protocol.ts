@@ -40,17 +40,17 @@ import { z } from 'zod';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
-  /** Where the vendor has a list of models that says more than the one beside the endpoint. */
+  /** A list of models of the vendor that says more than the one beside the endpoint. */
   readonly modelList?: ModelListPath;
 }
 
 /** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
 export function chatCompletions({
-  address: own,
+  address: addressForm,
   dialect,
   modelList,
 }: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
-  const form = { ...FAMILY, ...own, endpoint: '/chat/completions' };
+  const form = { ...FAMILY, ...addressForm, endpoint: '/chat/completions' };
   return {
     name: 'chat-completions',
     endpoint: (address) => endpointOf(address, form),
@@ -69,7 +69,7 @@ export function chatCompletions({
   };
 }
 
-/** What vendors of the chat-completions protocol differ in. */
+/** The differences between vendors of the chat-completions protocol. */
 interface ChatCompletionsDialect {
   /** Name of the field that limits the output. */
   readonly maxOutputField: 'max_tokens' | 'max_completion_tokens';
@@ -93,7 +93,7 @@ const GENERATION_NAMES: GenerationNames = {
   maxTokens: null,
   stop: null,
   seed: 'seed',
-  // No field of OpenAI's; other vendors differ.
+  // OpenAI has no such field; other vendors differ.
   topK: null,
   frequencyPenalty: 'frequency_penalty',
   presencePenalty: 'presence_penalty',
@@ -233,10 +233,10 @@ export class ChatCompletionsStream extends AnswerStream {
     super(new EventStreamDecoder(), secrets, withThinking, omittedCalls);
   }
 
-  /** The end mark alone ends this protocol. */
+  /** Only the end mark ends this protocol. */
   protected readEvent(chunk: JsonRecord, text: string, parts: ChatPart[]): false {
     throwIfError(chunk, this.secrets);
-    // Only the first choice is asked for; a chunk without any carries usage or nothing.
+    // The request asks for one choice; a chunk without any carries usage or nothing.
     const choice = firstRecordIn(chunk, 'choices');
     const usage = usageIn(chunk, choice);
     if (usage !== undefined) this.state.setUsage(usage);
@@ -256,12 +256,12 @@ export class ChatCompletionsStream extends AnswerStream {
     const hasFinish = raw !== '' && raw !== 'null';
     if (isRecord(delta) && !isEmpty(delta)) this.readDelta(delta, parts);
     else if (isRecord(message)) this.readMessage(message, hasFinish, parts);
-    // Of the older completions.
+    // The legacy completions API has `text`.
     else this.state.addText(textIn(choice, 'text'), parts);
     if (hasFinish) this.state.setFinish(toFinishReason(raw), raw, parts);
   }
 
-  /** A message in place of a delta: more of the answer, or, at its end, the whole of it once more. */
+  /** A message in place of a delta: more of the answer, or, at its end, the complete answer again. */
   private readMessage(message: JsonRecord, isLast: boolean, parts: ChatPart[]): void {
     const fields = fieldsIn(message);
     const repeatsText = isLast && fields.text.startsWith(this.messageText);
@@ -297,7 +297,7 @@ interface AnswerFields {
 
 const NO_CALLS: readonly ToolCallPiece[] = [];
 
-/** What a message or a piece of one says. Of several fields for one thing, that which is not empty. */
+/** The fields of a message or a delta. Where several fields mean one thing, the one that is not empty counts. */
 function fieldsIn(message: JsonRecord): AnswerFields {
   const { content, reasoning_content: named, reasoning, reasoning_details: details } = message;
   const { refusal } = message;
@@ -334,7 +334,7 @@ function partsText(content: readonly unknown[], kind: 'text' | 'thinking'): stri
   return texts.join('');
 }
 
-/** MiniMax (`reasoning_split`) and some models of OpenRouter say what they think in details alone. */
+/** MiniMax (`reasoning_split`) and some models of OpenRouter put their thinking only into details. */
 function detailsText(details: unknown): string {
   if (!Array.isArray(details)) return '';
   const texts = details.map((detail) =>
@@ -394,7 +394,7 @@ function toCompletion(
     raw,
     usage: usageIn(record, choice),
     omittedCalls,
-    stateDataOf: (found) => collector.data(found),
+    stateDataOf: (state) => collector.data(state),
   });
 }
 
@@ -433,7 +433,7 @@ function toFinishReason(raw: string): FinishReason {
 }
 
 /**
- * What services of chat-completions want back with an answer that called a tool, in the spelling in which it came:
+ * State that services of chat-completions expect back with an answer that called a tool, in the spelling in which it came:
  * - `reasoning_content`: DeepSeek V4 refuses every later request without it (api-docs.deepseek.com, "Thinking Mode", 2026-04), also
  *   where it is empty; Kimi, GLM, MiMo and Qwen read it.
  * - `reasoning`: vLLM, Groq, OpenRouter. `reasoning_details`: OpenRouter ("Reasoning Tokens") and MiniMax; blocks come in pieces and
@@ -475,7 +475,7 @@ export class StateCollector {
     const isNamed = hasCalls && content !== undefined && reasoning === undefined;
     const thought = content?.join('');
     const data: ChatCompletionsState = {
-      // Where it is empty, the field itself is what the service looks for.
+      // The service requires the field even when it is empty.
       ...((thought || (isNamed && thought !== undefined)) && { reasoning_content: thought }),
       ...(reasoning?.some((text) => text !== '') && { reasoning: reasoning.join('') }),
       ...(this.details.length > 0 && { reasoning_details: this.details }),
@@ -491,25 +491,25 @@ export class StateCollector {
   private addDetail(piece: JsonRecord): void {
     const index = wholeNumberIn(piece, 'index');
     const last = this.details.at(-1);
-    const known =
+    const block =
       index === undefined
         ? last && last['type'] === piece['type'] && !closes(last) && piece['type'] !== ENCRYPTED
           ? last
           : undefined
         : this.details.find((one) => one['index'] === index && one['type'] === piece['type']);
-    if (known === undefined) {
+    if (block === undefined) {
       this.details.push({ ...piece });
       return;
     }
     for (const [field, value] of Object.entries(piece)) {
-      const before = known[field];
+      const before = block[field];
       if (
         JOINED_FIELDS.includes(field) &&
         typeof value === 'string' &&
         typeof before === 'string'
       ) {
-        known[field] = before + value;
-      } else if (value !== null && value !== undefined) known[field] = value;
+        block[field] = before + value;
+      } else if (value !== null && value !== undefined) block[field] = value;
     }
   }
 
@@ -561,7 +561,7 @@ const stateSchema = z.object({
     .catch(undefined),
 });
 
-/** How the states of a conversation go back. */
+/** The handling of states in the messages of a conversation. */
 export interface WantedStates {
   readonly areWanted: boolean;
   /** The state of an answer that has none. */
@@ -604,7 +604,7 @@ export function withState(answer: WireAnswer, state: ChatCompletionsState): Json
   };
 }
 
-/** By the id of the call; by its place where the ids were changed. */
+/** Adds state to the calls: by id, or by position where the ids were changed. */
 function withExtras(
   calls: NonNullable<WireAnswer['tool_calls']>,
   extras: NonNullable<ChatCompletionsState['calls']>,

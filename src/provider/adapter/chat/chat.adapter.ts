@@ -75,7 +75,7 @@ export interface ChatAdapter extends AdapterNames {
 export interface RelayOptions extends ModelCallOptions {
   /** Headers of the client's request, of which the protocol picks those that change what the service does. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** False: usage is requested in a stream for the parts alone. */
+  /** False: usage is requested in a stream only for the parts. */
   readonly withUsage?: boolean;
 }
 
@@ -84,11 +84,11 @@ export type ChatProtocolName = 'chat-completions' | 'messages' | 'ollama' | 'res
 /** The body of a request as a client sent it, its unknown fields included. */
 export type RelayedBody = Readonly<Record<string, unknown>>;
 
-/** One read of a relayed stream. */
+/** A read of a relayed stream. */
 export interface RelayedRead {
   /** Whole events as the service sent them; undefined where the parts are all that there is. */
   readonly bytes: Buffer | undefined;
-  /** What they mean. */
+  /** The parts that the bytes mean. */
   readonly parts: readonly ChatPart[];
 }
 
@@ -98,7 +98,7 @@ export interface RelayedAnswer {
   readonly usage: Usage | undefined;
 }
 
-/** As services answer it. */
+/** A token count as services answer it. */
 export interface TokenCount {
   readonly input_tokens: number;
 }
@@ -116,9 +116,9 @@ export interface Generation {
   readonly maxTokens?: number;
   /** The text ends before the first of these, whether the service has them or not. */
   readonly stop?: readonly string[];
-  /** Only some protocols have it. */
+  /** Supported by some protocols only. */
   readonly seed?: number;
-  /** The model chooses among so many tokens. Only some protocols have it. */
+  /** The number of tokens that the model chooses among (top_k). Supported by some protocols only. */
   readonly topK?: number;
   /** −2 to 2. Only some protocols have them. */
   readonly frequencyPenalty?: number;
@@ -168,7 +168,7 @@ export function generationIn(values: {
   );
 }
 
-/** A value or undefined for each parameter that is read from a request by its name alone: none can be forgotten. */
+/** A value or undefined for each parameter that is read from a request only by its name: none can be forgotten. */
 export type RequestedGeneration = {
   readonly [Key in Exclude<keyof Generation, 'thinking' | 'effort' | 'responseFormat'>]:
     | Generation[Key]
@@ -199,7 +199,7 @@ export interface ChatCall extends Generation {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Only sent together with tools. */
+  /** Sent only together with tools. */
   readonly toolChoice?: 'auto' | 'none' | 'required';
   /** False: one call of a tool at a time. Only some protocols have it. */
   readonly parallelToolCalls?: boolean;
@@ -217,7 +217,7 @@ export interface ChatCall extends Generation {
 
 export interface TextCompletion {
   readonly prompt: string;
-  /** What follows the text that is written. */
+  /** The text that follows the completion. */
   readonly suffix?: string;
 }
 
@@ -231,7 +231,7 @@ export interface ResponseFormat {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Where a service may keep what it has read of a prompt. The messages protocol alone has it; others find the place themselves. */
+/** Marks where a service may cache a prompt. Only the messages protocol has such marks; other services choose themselves. */
 export interface CacheMark {
   readonly type: string;
   readonly ttl?: string;
@@ -244,7 +244,7 @@ export type ChatMessage =
       readonly role: 'assistant';
       readonly content: string;
       readonly toolCalls?: readonly ToolCall[];
-      /** Sent back to the model that made it; adapters drop the state of any other. */
+      /** Sent back to the model that made the state; adapters drop the state of any other. */
       readonly providerState?: ProviderState;
     }
   | {
@@ -257,7 +257,7 @@ export type ChatMessage =
 
 export type ContentPart = (
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64. `detail`, of any image, is sent by chat-completions alone. */
+  /** `data` is base64. Only chat-completions sends `detail`, of any image. */
   | {
       readonly type: 'image';
       readonly mimeType: string;
@@ -268,7 +268,7 @@ export type ContentPart = (
 ) & { readonly cache?: CacheMark };
 
 /**
- * What a service wants back with an answer of its model in the next call: reasoning text beside a tool call, signed thinking
+ * State of an answer that the service expects back in the next call: reasoning text beside a tool call, signed thinking
  * blocks, encrypted reasoning items, signatures of tool calls. Only the protocol that made it reads it.
  */
 export interface ProviderState {

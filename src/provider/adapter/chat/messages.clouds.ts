@@ -3,7 +3,7 @@ import { isRecord } from '../json-fields.js';
 import type { ModelRequest } from '../model-call.js';
 import { bearerOf } from '../model-call.js';
 
-/** How a request of a protocol is answered. */
+/** The kind of answer to a request of a protocol. */
 export type RequestForm = 'whole' | 'stream' | 'count';
 
 /**
@@ -11,10 +11,10 @@ export type RequestForm = 'whole' | 'stream' | 'count';
  * them (packages/vertex-sdk and packages/bedrock-sdk of anthropics/anthropic-sdk-typescript, 2026-08).
  */
 interface Cloud {
-  /** Its paths, with the part before the model. */
+  /** The paths of the cloud, with the part before the model. */
   readonly path: RegExp;
   readonly version: string;
-  /** What follows the endpoint; undefined where the cloud has no such request. */
+  /** The path after the endpoint; undefined where the cloud has no such request. */
   place(model: string, form: RequestForm): string | undefined;
   /** Fields of the body beside the version; `model` and `stream` are those of the protocol. */
   fields(model: string, stream: unknown): Record<string, unknown>;
@@ -54,14 +54,14 @@ export const BEDROCK_MESSAGES = /\/model(\/[^/]+\/invoke[\w-]*)?\/*$/;
 /** The endpoint at an address of one of the clouds, which the model follows; undefined for any other. Throws InvalidAddressError. */
 export function cloudEndpoint(address: string): string | undefined {
   const { origin, hostname, pathname, search } = parseAddress(address);
-  const given = pathname.replace(/\/+$/, '').replace(/(\/publishers\/anthropic)$/i, '$1/models');
-  const isBedrock = /bedrock/i.test(hostname + given) || /\/invoke[\w-]*$/.test(given);
-  const path = given === '' && /(^|\.)bedrock-runtime\./.test(hostname) ? '/model' : given;
-  const found = VERTEX.path.exec(path) ?? (isBedrock ? BEDROCK.path.exec(path) : null);
-  return found?.[1] === undefined ? undefined : origin + found[1] + search;
+  const basePath = pathname.replace(/\/+$/, '').replace(/(\/publishers\/anthropic)$/i, '$1/models');
+  const isBedrock = /bedrock/i.test(hostname + basePath) || /\/invoke[\w-]*$/.test(basePath);
+  const path = basePath === '' && /(^|\.)bedrock-runtime\./.test(hostname) ? '/model' : basePath;
+  const match = VERTEX.path.exec(path) ?? (isBedrock ? BEDROCK.path.exec(path) : null);
+  return match?.[1] === undefined ? undefined : origin + match[1] + search;
 }
 
-/** The request in the form of the cloud whose endpoint it goes to; as it is for any other, undefined where there is no such request. */
+/** The request in the form of the cloud of its endpoint; unchanged for any other, undefined where the cloud has no such request. */
 export function cloudRequest(request: ModelRequest, form: RequestForm): ModelRequest | undefined {
   const url = new URL(request.url);
   const cloud = [VERTEX, BEDROCK].find(({ path }) => path.exec(url.pathname)?.[1] === url.pathname);
@@ -70,7 +70,7 @@ export function cloudRequest(request: ModelRequest, form: RequestForm): ModelReq
   const place = cloud.place(String(model), form);
   if (place === undefined) return undefined;
   url.pathname += place;
-  // These services take a key as a token alone.
+  // These services take a key only as a bearer token.
   const { 'x-api-key': _, 'anthropic-beta': betas, ...headers } = request.headers;
   const inBody = cloud.hasBetasInBody && betas !== undefined;
   return {

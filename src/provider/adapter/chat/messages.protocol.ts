@@ -33,8 +33,8 @@ import { countIn, thinkingTokens } from './usage.js';
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
-export function messages(own: Vendor['address']): ChatProtocol {
-  const form = { ...MESSAGES_FAMILY, ...own, endpoint: '/messages' };
+export function messages(addressForm: Vendor['address']): ChatProtocol {
+  const form = { ...MESSAGES_FAMILY, ...addressForm, endpoint: '/messages' };
   return {
     name: 'messages',
     endpoint: (address) => cloudEndpoint(address) ?? endpointOf(address, form),
@@ -101,7 +101,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   const isInText = call.responseFormat && answerTool === undefined;
   const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
   const system = messages.filter((message) => message.role === 'system');
-  // Anthropic refuses sequences of white space alone (API reference, 2026-11). The text ends at them all the same.
+  // Anthropic refuses sequences that are only white space (API reference, 2026-11). The text ends at them all the same.
   const stop = call.stop?.filter((sequence) => sequence.trim() !== '');
   return {
     model: call.model,
@@ -227,16 +227,16 @@ function toToolUse(call: ToolCall): Record<string, unknown> {
   return { type: 'tool_use', id: call.id, name: call.name, input: sentInput(call) };
 }
 
-/** The blocks of thinking that services want back, to the letter and before the others; without them, a loop with tools ends in 400. */
+/** The thinking blocks that services want back, verbatim and before the others; without them, a loop with tools ends in 400. */
 function thinkingBlocks(state: ProviderState | undefined): Record<string, unknown>[] {
   if (!state) return [];
   // Clients of the compatible API keep states, so that one may hold anything.
   return recordsIn(state.data, 'blocks').flatMap((block) => {
     if (!THINKING_BLOCKS.has(block['type'])) return [];
-    const known = Object.entries(block).filter(
+    const fields = Object.entries(block).filter(
       ([name, value]) => THINKING_FIELDS.has(name) && typeof value === 'string',
     );
-    return [Object.fromEntries(known)];
+    return [Object.fromEntries(fields)];
   });
 }
 
@@ -245,13 +245,13 @@ const THINKING_FIELDS: ReadonlySet<string> = new Set(['type', 'thinking', 'signa
 
 /** The state of an answer; undefined without thinking. */
 function stateOf(blocks: readonly JsonRecord[]): StateData | undefined {
-  const kept = blocks.filter(
+  const statefulBlocks = blocks.filter(
     (block) => block['type'] !== 'thinking' || !!block['thinking'] || !!block['signature'],
   );
-  return kept.length > 0 ? { blocks: kept } : undefined;
+  return statefulBlocks.length > 0 ? { blocks: statefulBlocks } : undefined;
 }
 
-/** Of a block that a gateway sends without its position. */
+/** The index of a block that a gateway sends without its position. */
 const NO_INDEX = -1;
 
 /** Maps a stream of the messages protocol. */
@@ -262,7 +262,7 @@ export class MessagesStream extends AnswerStream {
   private answerIndex: number | undefined;
   /** Blocks of thinking by their position, in the order in which they came. */
   private readonly thinking = new Map<number, Record<string, unknown>>();
-  /** Blocks of the service itself, whose pieces are passed over: searches, code that it runs, their results. */
+  /** Blocks of the service itself, whose pieces are skipped: searches, code that it runs, their results. */
   private readonly foreign = new Set<number>();
 
   /** `answerTool` is the tool whose arguments are the answer. */
@@ -363,10 +363,10 @@ export class MessagesStream extends AnswerStream {
     }
   }
 
-  /** Some gateways leave out where a block begins, or its position. */
+  /** Some gateways omit the start of a block, or its position. */
   private thinkingAt(at: number): Record<string, unknown> {
-    const known = at === NO_INDEX ? [...this.thinking.values()].at(-1) : this.thinking.get(at);
-    if (known) return known;
+    const existing = at === NO_INDEX ? [...this.thinking.values()].at(-1) : this.thinking.get(at);
+    if (existing) return existing;
     const block = { type: 'thinking', thinking: '' };
     this.thinking.set(at, block);
     return block;

@@ -75,7 +75,7 @@ export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, un
     model: call.model,
     messages: messages.map((message) => toWireMessage(message)),
     stream,
-    // Without the word a model that can think does (since 0.12.5). With true, any other one is refused.
+    // A model that can think does so by default (since 0.12.5). Others refuse `true`.
     ...(call.thinking === false && { think: false }),
     ...(tools !== undefined && { tools }),
     // A model whose words are constrained cannot call a tool.
@@ -108,7 +108,7 @@ function toWireMessage(message: ChatMessage): Record<string, unknown> {
       return {
         role: 'assistant',
         content: `${inText ?? ''}${content}`,
-        // What the model thought before the call (docs.ollama.com, "Tool calling", 2025-11).
+        // The thinking before the call (docs.ollama.com, "Tool calling", 2025-11).
         ...(thinking && { thinking }),
         tool_calls: toolCalls.map((call) => ({
           function: { name: call.name, arguments: sentInput(call) },

@@ -39,7 +39,7 @@ import {
 } from './text-completion.js';
 import type { TextEndpoint } from './text-completion.js';
 
-/** What a protocol has of its own. Does no I/O. */
+/** The specifics of a protocol. Does no I/O. */
 export interface ChatProtocol {
   readonly name: ChatProtocolName;
   /** The URL that calls go to; InvalidAddressError. */
@@ -48,13 +48,13 @@ export interface ChatProtocol {
   body(call: ChatCall, stream: boolean): object;
   /** The request where its place depends on the model; undefined where the service has no such request. */
   placed?(request: ModelRequest, form: RequestForm): ModelRequest | undefined;
-  /** How requests of clients of the protocol are passed on; undefined where no clients speak it. */
+  /** The handling of relayed client requests; undefined where no clients speak the protocol. */
   readonly relayed?: RelayForm;
-  /** Where texts are completed; undefined where no service of the protocol does that. */
+  /** The endpoint for text completions; undefined where no service of the protocol has one. */
   textEndpoint?(address: string): TextEndpoint;
   /** The URL that counts the tokens of a request; undefined where the protocol has none. */
   countEndpoint?(address: string): string;
-  /** Where the service has its list of models; beside the endpoint when absent. */
+  /** The service's list of models; beside the endpoint when absent. */
   readonly modelList?: ModelListPath | undefined;
   /** A new one for each streamed answer. */
   answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
@@ -62,7 +62,7 @@ export interface ChatProtocol {
   toCompletion(answer: unknown, secrets: Secrets, call: ChatCall): ChatCompletion;
 }
 
-/** Where a service has its list of models: what is in the place of the end of the endpoint. */
+/** The path of a service's list of models: `list` replaces the ending of the endpoint. */
 export type ModelListPath = readonly [ending: RegExp, list: string];
 
 /** The list of models beside each protocol's endpoint. */
@@ -73,7 +73,7 @@ const LISTS: Readonly<Record<ChatProtocolName, ModelListPath>> = {
   responses: [/\/responses$/, '/models'],
 };
 
-/** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
+/** The time that usage and the end mark may lag behind the finish reason before the answer counts as over. */
 const AFTER_FINISH_MS = 2_000;
 
 /** Calls the models of a vendor by its protocol. A vendor of several protocols selects one by the address. */
@@ -110,7 +110,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const request = requestOf(protocol, withOwnStates(call, origin), connection, true);
     const answer = protocol.answerStream(connection, withThinking, call);
     const { findings } = options;
-    const isInside = beginsInside(protocol.name, call.model, findings?.known);
+    const isInside = beginsInside(protocol.name, call.model, findings?.facts);
     answer.expect({ ...expectationOf(call), beginsInside: isInside });
     const response = await postToModel(this.http, request, options);
     if (!streams(response)) {
@@ -120,7 +120,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       );
       return;
     }
-    // One generator, not several in a row: each would cost every read of the stream a few promises.
+    // A single generator: each further one in the chain would cost every read of the stream a few promises.
     const reader = new AnswerReader(response, answer, options.signal);
     try {
       for (;;) {
@@ -138,7 +138,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     }
   }
 
-  /** By the service, or by a chat where that, or the model, completes no texts. */
+  /** Completes a text by the service's own endpoint, or by a chat where the service or the model has none. */
   private async *completeText(
     call: ChatCall,
     { suffix }: TextCompletion,
@@ -147,8 +147,8 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   ): AsyncGenerator<readonly ChatPart[], void, void> {
     const protocol = this.protocolAt(connection.address);
     const endpoint = protocol.textEndpoint?.(connection.address);
-    const known = suffix === undefined ? this.withoutText : this.withoutSuffix;
-    if (endpoint && !known.has(connection)) {
+    const unsupported = suffix === undefined ? this.withoutText : this.withoutSuffix;
+    if (endpoint && !unsupported.has(connection)) {
       const { url, isFim } = endpoint;
       const headers = { ...protocol.headers(connection), ...bearerOf(connection.credential) };
       const request = { url, headers, body: textBody(call, isFim), secrets: connection };
@@ -158,11 +158,11 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
         return;
       } catch (error) {
         if (!lacksTextCompletion(error)) throw error;
-        known.add(connection);
+        unsupported.add(connection);
       }
     }
-    const { completion: _, ...asked } = call;
-    const answer = this.stream(asked, connection, options);
+    const { completion: _, ...chatCall } = call;
+    const answer = this.stream(chatCall, connection, options);
     yield* suffix === undefined ? answer : withoutFences(answer);
   }
 
@@ -175,7 +175,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const origin = originOf(protocol, connection, call.model);
     const request = requestOf(protocol, withOwnStates(call, origin), connection, false);
     const answer = await postForJson(this.http, request, options);
-    const isInside = beginsInside(protocol.name, call.model, options.findings?.known);
+    const isInside = beginsInside(protocol.name, call.model, options.findings?.facts);
     return completionIn(protocol, answer, connection, { call, origin, beginsInside: isInside });
   }
 
@@ -285,7 +285,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const protocol = this.protocolAt(connection.address);
     const [ending, list] = protocol.modelList ?? LISTS[protocol.name];
     const url = besideEndpoint(protocol.endpoint(connection.address), ending, list);
-    // Without it, Anthropic answers 20 of them.
+    // Anthropic lists only 20 models by default.
     if (protocol.name === 'messages') url.searchParams.set('limit', String(MAX_OFFERED_MODELS));
     const request = { url: url.href, headers: protocol.headers(connection) };
     return listModels(this.http, request, connection, options);
@@ -294,10 +294,10 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
 
 const tokenCountSchema = z.looseObject({ input_tokens: z.number().int().min(0) });
 
-/** How services answer a path that they do not have. */
+/** Statuses of services for a path that they do not have. */
 const NO_COUNT: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** What a relayed answer is read with: its request is not read, and the client judges the tool calls in it. */
+/** The call for reading a relayed answer: its request is not read, and the client judges the tool calls in it. */
 const RELAYED_CALL: ChatCall = { model: '', messages: [], omittedCalls: 'unusable' };
 
 /** The same where the client gets the parts that were read. */
@@ -322,16 +322,16 @@ function relayedRequest(
   protocol: ChatProtocol,
   body: RelayedBody,
   connection: ModelConnection,
-  given: RelayOptions['headers'] = {},
+  headers: RelayOptions['headers'] = {},
 ): ModelRequest {
   const form = formOf(protocol);
-  const kept = form.headers.flatMap((name) => {
-    const value = given[name];
+  const relayedHeaders = form.headers.flatMap((name) => {
+    const value = headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
   });
   return {
     url: protocol.endpoint(connection.address),
-    headers: { ...protocol.headers(connection), ...Object.fromEntries(kept) },
+    headers: { ...protocol.headers(connection), ...Object.fromEntries(relayedHeaders) },
     body: form.body(body),
     secrets: connection,
   };
@@ -342,7 +342,7 @@ interface ReadCompletion {
   readonly origin: Origin;
   /** The client judges an answer that holds nothing. */
   readonly isRelayed?: true;
-  /** As in AnswerExpectation. */
+  /** See AnswerExpectation. */
   readonly beginsInside?: boolean;
 }
 
@@ -420,8 +420,8 @@ function withOwnStates(call: ChatCall, origin: Origin): ChatCall {
     ...call,
     messages: call.messages.map((message) => {
       if (message.role !== 'assistant' || !isForeign(message)) return message;
-      const { providerState: _foreign, ...own } = message;
-      return own;
+      const { providerState: _foreign, ...portable } = message;
+      return portable;
     }),
   };
 }
@@ -459,7 +459,7 @@ function placedRequest(
   return protocol.placed?.(request, stream ? 'stream' : 'whole') ?? request;
 }
 
-/** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
+/** The result of one read. Parts that came before a failure belong to the answer, so they are kept beside it. */
 interface ReadParts {
   readonly parts: readonly ChatPart[];
   readonly failure?: Error;

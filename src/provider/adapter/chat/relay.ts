@@ -7,7 +7,7 @@ import { isEndMark } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 /** Longest event that is accepted, as in StreamDecoder. */
-const LARGEST_EVENT_BYTES = 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
 
 const END_OF_EVENT = Buffer.from('\n\n');
 const DATA = 'data:';
@@ -16,7 +16,7 @@ const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const USAGE = '"usage"';
 
-/** What is special about a protocol when its requests and answers are passed on. */
+/** The specifics of a protocol when its requests and answers are relayed. */
 export interface RelayForm {
   /** A client's body in the dialect of the service. */
   body(body: RelayedBody): RelayedBody;
@@ -33,7 +33,7 @@ interface RelaySettings {
   readonly withUsage: boolean;
 }
 
-/** What reads an answer: an AnswerStream, or what stands before one. */
+/** The reader of an answer: an AnswerStream, or a wrapper of one. */
 export type ReadAnswer = Pick<AnswerStream, 'isOver' | 'isFinished' | 'read' | 'flush' | 'end'>;
 
 /**
@@ -70,7 +70,7 @@ export class EventRelay implements ReadAnswer {
       start = end;
     }
     this.pending = data.subarray(start);
-    if (this.pending.length > LARGEST_EVENT_BYTES) {
+    if (this.pending.length > MAX_EVENT_BYTES) {
       throw tooLarge();
     }
   }
@@ -115,7 +115,7 @@ export class EventRelay implements ReadAnswer {
     const data = dataOf(text);
     const record = this.map(data, parts);
     const { withUsage, form } = this.settings;
-    // Only the service itself wanted it.
+    // The service reported usage on our request, not on the client’s.
     if (!withUsage && record && text.includes(USAGE) && form.isUsageAlone(record)) return;
     this.ready.push(event);
   }
@@ -138,13 +138,13 @@ export class EventRelay implements ReadAnswer {
  * end where clients see their end. One at the end may belong to a line feed that follows.
  */
 function withLineFeeds(data: Buffer): Buffer {
-  let made = data;
+  let result = data;
   for (let at = data.indexOf(CR); at >= 0; at = data.indexOf(CR, at + 1)) {
     if (at === data.length - 1 || data[at + 1] === LF) continue;
-    if (made === data) made = Buffer.from(data);
-    made[at] = LF;
+    if (result === data) result = Buffer.from(data);
+    result[at] = LF;
   }
-  return made;
+  return result;
 }
 
 /** Whether the last event, which no empty line ends, is not whole. */

@@ -3,18 +3,18 @@ import type { JsonRecord } from '../json-fields.js';
 
 const OPENING = /"content":\s*"/g;
 
-/** What JSON escapes, but for the quote; and what may begin a tag around thinking, which the reader of texts must see. */
+/** Characters that JSON escapes, except the quote; and `<`, which may begin a thinking tag that the reader of texts must see. */
 const ESCAPED = /[\\<\x00-\x1f]/;
 const QUOTE = 0x22;
 
-/** What stands around the data of an event, as most services write it. */
+/** The framing of an event's data, as most services write it. */
 const FRAMING = { before: 'data: ', after: '\n\n' } as const;
 
-/** After so many chunks that were not alike, the service is one whose chunks never are. */
-const LONGEST_MISS = 8;
+/** The number of differing chunks after which the service counts as one whose chunks never repeat. */
+const MAX_MISS_COUNT = 8;
 
 /**
- * Reads events that differ from an earlier one in the text alone, without decoding and parsing them: within one answer most
+ * Reads events that differ from an earlier one only in the text, without decoding and parsing them: within one answer most
  * services repeat id, time and model in every chunk. If what stands before and after the text is the same to the
  * letter, and the text holds nothing that JSON escapes, then so does all that parsing would find. Reading 200 chunks takes
  * 0.20 ms instead of 0.76 ms of processor time, and 20 chunks 0.04 ms instead of 0.08 ms.
@@ -23,10 +23,10 @@ export class RepeatedChunk {
   private before: Buffer | undefined;
   private after = Buffer.alloc(0);
   private misses = 0;
-  /** Of the event that `endIn` has found. */
+  /** Text of the last event that `endIn` has matched. */
   text = '';
 
-  /** Where the event that begins at `start` ends, if it is like the one learned; 0 for one that must be parsed. */
+  /** The end of the event that begins at `start` if it is like the one learned; 0 for one that must be parsed. */
   endIn(bytes: Buffer, start: number): number {
     const { before, after } = this;
     if (before === undefined) return 0;
@@ -46,7 +46,7 @@ export class RepeatedChunk {
 
   /** Takes a parsed chunk as the pattern if it carries plain text and nothing else that changes anything. */
   learn(data: string, choice: JsonRecord): void {
-    if (this.misses > LONGEST_MISS) return;
+    if (this.misses > MAX_MISS_COUNT) return;
     this.misses += 1;
     const delta = recordIn(choice, 'delta');
     const content = delta?.['content'];
@@ -64,7 +64,7 @@ export class RepeatedChunk {
   }
 }
 
-/** What no service writes. */
+/** A text that no service writes. */
 const PROBE = 'text of the answer';
 
 /**
@@ -81,7 +81,7 @@ function isTextOfAnswer(before: string, after: string): boolean {
   return delta?.['content'] === PROBE && (choice?.['index'] ?? 0) === 0;
 }
 
-/** Whatever else a chunk holds repeats to the letter, usage for example, and is known from the first time. */
+/** Whether a chunk carries only text. Its remaining fields repeat verbatim, usage for example, and are parsed the first time. */
 function carriesTextOnly(choice: JsonRecord, delta: JsonRecord): boolean {
   const others = Object.entries(delta).filter(([name]) => name !== 'content' && name !== 'role');
   return others.every(([, value]) => isNothing(value)) && isNothing(choice['finish_reason']);

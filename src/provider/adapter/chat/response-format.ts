@@ -1,6 +1,6 @@
 import type { ChatMessage, ResponseFormat } from './chat.adapter.js';
 
-/** What a model is told that does not see the schema by the protocol itself. Services of JSON mode require the word JSON. */
+/** The instruction for a model that does not see the schema by the protocol itself. Services of JSON mode require the word JSON. */
 export function formatInstruction({ schema }: ResponseFormat): string {
   return `Answer with one JSON object that is valid against this JSON Schema. Write nothing before or after it, and no code fence.\n\n${JSON.stringify(schema)}`;
 }

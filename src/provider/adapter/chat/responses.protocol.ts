@@ -109,7 +109,7 @@ export function toResponsesBody(call: ChatCall, stream: boolean): Record<string,
   };
 }
 
-/** Without `summary` the service shows nothing of what the model thought. */
+/** The service shows no thinking without `summary`. */
 function reasoningFields(effort: string, thinking: boolean | undefined): Record<string, unknown> {
   const isShown = effort !== NO_EFFORT && thinking !== false;
   return { effort, ...(isShown && { summary: 'auto' }) };
@@ -122,7 +122,7 @@ function toolFields(call: ChatCall): Record<string, unknown> {
       name,
       description,
       parameters: inputSchema,
-      // Left out, it would be true, and most schemas would be refused.
+      // The default is true, and most schemas would be refused.
       strict: strict === true,
     })),
     tool_choice: call.toolChoice,
@@ -204,7 +204,7 @@ function toCallItem({ id, name, arguments: text }: ToolCall): Record<string, unk
   return { type: 'function_call', call_id: id, name, arguments: text };
 }
 
-/** What is kept of an answer: encrypted reasoning without its summary, and where messages and calls stood between. */
+/** The stored state of an answer: encrypted reasoning without its summary, and the position of messages and calls between. */
 const stateSchema = z.object({
   items: z.array(
     z.discriminatedUnion('type', [
@@ -226,7 +226,7 @@ const stateSchema = z.object({
 
 type StateItem = z.output<typeof stateSchema>['items'][number];
 
-/** Undefined where the order of an answer says nothing that its text and calls do not say. */
+/** The state of an answer; undefined where its order adds nothing to its text and calls. */
 function stateOf(output: readonly JsonRecord[]): ProviderState | undefined {
   const items = output.flatMap((item): StateItem[] => {
     switch (item['type']) {
@@ -239,7 +239,11 @@ function stateOf(output: readonly JsonRecord[]): ProviderState | undefined {
       case 'message': {
         const phase = textIn(item, 'phase');
         return [
-          { type: 'message', length: saidIn(item).length, ...(phase !== undefined && { phase }) },
+          {
+            type: 'message',
+            length: textOfItem(item).length,
+            ...(phase !== undefined && { phase }),
+          },
         ];
       }
       case 'function_call':
@@ -257,7 +261,7 @@ function stateOf(output: readonly JsonRecord[]): ProviderState | undefined {
 }
 
 /** The words of a message, a refusal among them. */
-function saidIn(item: JsonRecord): string {
+function textOfItem(item: JsonRecord): string {
   return recordsIn(item, 'content')
     .map((part) => textIn(part, 'text') ?? textIn(part, 'refusal') ?? '')
     .join('');
@@ -277,8 +281,8 @@ function callIn(item: JsonRecord, index: number): ToolCallPiece | undefined {
   const id = textIn(item, 'call_id') ?? textIn(item, 'id');
   switch (item['type']) {
     case 'function_call': {
-      const given = item['arguments'];
-      const text = isRecord(given) ? JSON.stringify(given) : textIn(item, 'arguments');
+      const value = item['arguments'];
+      const text = isRecord(value) ? JSON.stringify(value) : textIn(item, 'arguments');
       return { index, id, name, arguments: text };
     }
     case 'custom_tool_call':
@@ -288,12 +292,12 @@ function callIn(item: JsonRecord, index: number): ToolCallPiece | undefined {
   }
 }
 
-/** One item of an answer that is streamed, as far as it is known. */
+/** An item of a streamed answer, as far as it has come. */
 interface OpenItem {
   item: JsonRecord;
   /** Pieces of the arguments or the input of a call. */
   readonly pieces: string[];
-  /** Something of its text was handed over. */
+  /** Part of its text was handed over. */
   hasText: boolean;
   hasThinking: boolean;
   /** The part of its summary that is being written. */
@@ -378,26 +382,26 @@ export class ResponsesStream extends AnswerStream {
     pieces.splice(0, pieces.length, whole);
   }
 
-  /** A service that sends no pieces has the text in the item alone. */
+  /** A service that sends no pieces has the text only in the item. */
   private readItem(
     open: OpenItem,
-    given: JsonRecord | undefined,
+    completedItem: JsonRecord | undefined,
     isDone: boolean,
     parts: ChatPart[],
   ): void {
-    if (given === undefined) return;
-    open.item = { ...open.item, ...given };
+    if (completedItem === undefined) return;
+    open.item = { ...open.item, ...completedItem };
     if (!isDone) return;
-    if (!open.hasText && given['type'] === 'message') {
+    if (!open.hasText && completedItem['type'] === 'message') {
       open.hasText = true;
-      for (const part of recordsIn(given, 'content')) {
+      for (const part of recordsIn(completedItem, 'content')) {
         this.state.addText(textIn(part, 'text'), parts);
         this.state.addRefusal(textIn(part, 'refusal'), parts);
       }
     }
-    if (!open.hasThinking && given['type'] === 'reasoning') {
+    if (!open.hasThinking && completedItem['type'] === 'reasoning') {
       open.hasThinking = true;
-      this.state.addThinking(thoughtIn(given), parts);
+      this.state.addThinking(thoughtIn(completedItem), parts);
     }
   }
 
@@ -429,7 +433,7 @@ function wholeCall(item: JsonRecord, pieces: readonly string[]): JsonRecord {
   return isWhole ? item : { ...item, [field]: pieces.join('') };
 }
 
-/** The fields read from an answer in one piece, but usage, which may be anything; items of other types are passed over. */
+/** The fields read from an answer in one piece, except usage, which may be anything; items of other types are skipped. */
 const responseSchema = z.looseObject({
   output: z.array(z.looseObject({ type: z.string() })),
   status: z.string().nullish(),
@@ -468,7 +472,7 @@ function toCompletion(
   return { ...completion, ...(providerState && { providerState }) };
 }
 
-/** Throws the error of a response, or of an answer that is none. */
+/** Throws the error of a response, or of an invalid answer. */
 function throwIfFailed(answer: JsonRecord, secrets: Secrets, status: string | undefined): void {
   const { error } = answer;
   if (error !== undefined && error !== null) throw errorInAnswer(error, secrets);

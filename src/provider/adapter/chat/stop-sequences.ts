@@ -4,7 +4,7 @@
  */
 export class StopSequences {
   private readonly sequences: readonly string[];
-  private held = '';
+  private buffer = '';
   /** A sequence has come: nothing more of the text counts. */
   hasStopped = false;
 
@@ -12,30 +12,33 @@ export class StopSequences {
     this.sequences = sequences.filter((sequence) => sequence !== '');
   }
 
-  /** What of the text can be passed on. */
+  /** Adds a piece and returns the text that can be passed on. */
   add(piece: string): string {
     if (this.hasStopped) return '';
-    const text = this.held + piece;
+    const text = this.buffer + piece;
     const places = this.sequences.map((sequence) => text.indexOf(sequence)).filter((at) => at >= 0);
     if (places.length > 0) {
       this.hasStopped = true;
-      this.held = '';
+      this.buffer = '';
       return text.slice(0, Math.min(...places));
     }
-    const begun = Math.max(0, ...this.sequences.map((sequence) => lengthOfBegun(text, sequence)));
-    this.held = text.slice(text.length - begun);
-    return text.slice(0, text.length - begun);
+    const partialLength = Math.max(
+      0,
+      ...this.sequences.map((sequence) => lengthOfBegun(text, sequence)),
+    );
+    this.buffer = text.slice(text.length - partialLength);
+    return text.slice(0, text.length - partialLength);
   }
 
-  /** What is held back, once nothing follows. */
+  /** Returns the buffered text, once nothing follows. */
   end(): string {
-    const { held } = this;
-    this.held = '';
-    return held;
+    const { buffer } = this;
+    this.buffer = '';
+    return buffer;
   }
 }
 
-/** How many of the last characters may begin the sequence. */
+/** The number of last characters that may begin the sequence. */
 export function lengthOfBegun(text: string, sequence: string): number {
   for (let length = Math.min(text.length, sequence.length - 1); length > 0; length -= 1) {
     if (text.endsWith(sequence.slice(0, length))) return length;

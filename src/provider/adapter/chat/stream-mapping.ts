@@ -29,7 +29,7 @@ export function isEndMark(data: string): boolean {
   return data.length <= MAX_END_MARK_CHARS && data.trim() === END_MARK;
 }
 
-/** What the request says about its answer. */
+/** The answer that the request expects. */
 export interface AnswerExpectation {
   /** The text is to be JSON. */
   readonly isJson?: boolean;
@@ -44,10 +44,10 @@ export interface AnswerExpectation {
 /** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
 export abstract class AnswerStream {
   protected readonly state: AnswerState;
-  /** A protocol whose events may differ in their text alone teaches it. */
+  /** Learned chunks, for protocols whose events may differ only in their text. */
   protected readonly repeated = new RepeatedChunk();
   private ended = false;
-  /** What was read so far ends in an empty line. */
+  /** The stream so far ends in an empty line. */
   private isBetweenEvents = true;
 
   constructor(
@@ -74,7 +74,7 @@ export abstract class AnswerStream {
     return this.state.beganInside;
   }
 
-  /** To be called before anything is read. */
+  /** Must be called before anything is read. */
   expect(expectation: AnswerExpectation): void {
     this.state.expect(expectation);
   }
@@ -130,7 +130,7 @@ export abstract class AnswerStream {
   /** Adds the parts of one event, whose JSON is `text`, to `parts`. Returns whether it is the protocol's last one. */
   protected abstract readEvent(event: JsonRecord, text: string, parts: ChatPart[]): boolean;
 
-  /** What the service wants back with the answer; undefined without any. */
+  /** State that the service expects back with the answer; undefined without any. */
   protected stateData(): StateData | undefined {
     return undefined;
   }
@@ -164,7 +164,7 @@ export type StateData = Readonly<Record<string, unknown>>;
 /** ProtocolAdapter, which knows the service, names the origin. */
 export const UNSTAMPED = '';
 
-/** What is known of an answer while it is streamed. */
+/** The state of an answer while it is streamed. */
 class AnswerState {
   private readonly toolCalls = new ToolCallCollector();
   private readonly tags = new ThinkTags();
@@ -197,7 +197,7 @@ class AnswerState {
     return this.isUnclosed ? false : undefined;
   }
 
-  /** What was taken for thinking is an answer that has ended. */
+  /** Text that was taken for thinking is an answer that has ended. */
   private get isUnclosed(): boolean {
     return this.tags.unclosed !== '' && this.finish?.reason !== 'length';
   }
@@ -211,12 +211,12 @@ class AnswerState {
     return this.stops?.hasStopped === true;
   }
 
-  /** Thinking that stood in the text, with its tags and to the letter. */
+  /** Thinking that stood in the text, verbatim with its tags. */
   get thinkingInText(): string {
     return this.tags.verbatim;
   }
 
-  /** What the service wants back with the calls that were handed over. */
+  /** State that the service expects back with the calls that were handed over. */
   get callExtras(): readonly CallExtra[] {
     return this.toolCalls.extras;
   }
@@ -389,15 +389,15 @@ interface WholeAnswer {
   readonly reason: FinishReason;
   readonly raw: string;
   readonly usage?: Usage | undefined;
-  /** As in the call. */
+  /** See ChatCall. */
   readonly omittedCalls: OmittedCalls | undefined;
-  /** What the service wants back with the answer, of thinking in its text and what it has sent with the calls. */
-  readonly stateDataOf?: (found: FoundState) => StateData | undefined;
+  /** State that the service expects back with the answer, from thinking in its text and from state of its calls. */
+  readonly stateDataOf?: (state: FoundState) => StateData | undefined;
 }
 
-/** What of an answer its protocol has not read itself. */
+/** State of an answer that its protocol has not read itself. */
 export interface FoundState {
-  /** Thinking that stood in the text, with its tags and to the letter; empty without any. */
+  /** Thinking that stood in the text, verbatim with its tags; empty without any. */
   readonly thinkingInText: string;
   readonly callExtras: readonly CallExtra[];
   readonly hasCalls: boolean;

@@ -14,7 +14,7 @@ import { msg } from '../../../platform/message/index.js';
 import { namedGeneration } from './chat.adapter.js';
 import type { ChatCall, ChatPart, FinishReason, GenerationNames } from './chat.adapter.js';
 
-/** Where a service completes texts, and how its request differs. */
+/** The endpoint for text completions, and how its request differs. */
 export interface TextEndpoint {
   readonly url: string;
   /** Mistral's fill-in-the-middle refuses fields that it does not know. */
@@ -62,7 +62,7 @@ export function textBody({ completion, ...call }: ChatCall, isFim: boolean): obj
   };
 }
 
-/** How services say that they, or the model, complete no texts, or none with a suffix. */
+/** Refusals of services or models that complete no texts, or none with a suffix. */
 const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 501]);
 const NO_COMPLETION =
   /chat model|completions? (api|endpoint)|not support(ed)?\b.*\b(insert|suffix|completion)|suffix\b.*\bnot\b/i;

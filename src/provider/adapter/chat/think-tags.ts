@@ -19,7 +19,7 @@ const TAGS: readonly (readonly [opening: string, closing: string])[] = [
 /** The closing tag that a template leaves when it has written the opening tag itself (DeepSeek R1, Qwen3 Thinking, QwQ, GLM Z1). */
 const LONE_CLOSING = '</think>';
 
-/** How the tag begins that would have opened it. */
+/** The beginning of the opening tag. */
 const OPENING = '<think';
 
 /** Models whose template always writes the opening tag, by their names (chat templates at Hugging Face, 2026-11). */
@@ -33,14 +33,14 @@ export const NOT_OPENED = 'not';
 export function beginsInside(
   protocol: ChatProtocolName,
   model: string,
-  known: Findings | undefined,
+  facts: Findings | undefined,
 ): boolean {
-  const learned = known?.get(OPENED_FINDING);
+  const learned = facts?.get(OPENED_FINDING);
   if (learned !== undefined) return learned !== NOT_OPENED;
   return protocol === 'chat-completions' && OPENED_BY_TEMPLATE.test(model);
 }
 
-/** What a streamed answer has taught: it began inside of thinking, or did not although that was expected. */
+/** The finding from a streamed answer: it began inside of thinking, or did not although that was expected. */
 export function openedFinding(isOpened: boolean): Findings {
   return new Map([[OPENED_FINDING, isOpened ? '' : NOT_OPENED]]);
 }
@@ -59,37 +59,37 @@ export class ThinkTags {
    * come is no JSON, so that it is thinking if a closing tag follows. `text`: the rest is text.
    */
   private phase: 'start' | 'inside' | 'before-json' | 'text' = 'start';
-  private held = '';
+  private buffer = '';
   private closing = LONE_CLOSING;
   private hasThought = false;
-  /** No closing tag stands alone any more: the text is about tags, or thinking has come apart from it. */
+  /** An unpaired closing tag no longer ends thinking: the text is about tags, or thinking has come apart from it. */
   private hasOpening = false;
-  /** Nothing of the thinking between two tags has come but white space. */
+  /** Only white space has come of the thinking between two tags. */
   private isBlank = true;
   private consumed = '';
   /** The answer is taken to begin inside of thinking, until a tag or thinking apart from the text shows. */
   private isAssumed = false;
-  /** A closing tag stood alone after text that was passed on. */
+  /** An unpaired closing tag came after text that was passed on. */
   hasClosedAlone = false;
   /** The piece before, also one that was passed by. */
   previous = '';
 
   /** False: pieces without `<` can be passed by. */
   get isHolding(): boolean {
-    return this.phase !== 'text' || this.held !== '';
+    return this.phase !== 'text' || this.buffer !== '';
   }
 
-  /** Something other than white space is held back. */
+  /** The buffer holds something other than white space. */
   get holdsText(): boolean {
-    return this.held.trim() !== '';
+    return this.buffer.trim() !== '';
   }
 
-  /** What stood before the text, with its tags and to the letter; empty without thinking. */
+  /** The thinking before the text, verbatim with its tags; empty without thinking. */
   get verbatim(): string {
     return this.hasThought && !this.isAssumed ? this.consumed : '';
   }
 
-  /** What was taken for thinking, and that no tag has ended; empty otherwise. */
+  /** Text that was taken for thinking and that no tag has ended; empty otherwise. */
   get unclosed(): string {
     return this.isAssumed && this.hasThought ? this.consumed : '';
   }
@@ -99,7 +99,7 @@ export class ThinkTags {
     this.isAssumed = true;
   }
 
-  /** Thinking has come apart from the text, so that no closing tag stands alone. */
+  /** Thinking has come apart from the text, so that no closing tag is unpaired. */
   skipLoneClosing(): void {
     this.hasOpening = true;
     if (this.phase === 'start') this.isAssumed = false;
@@ -108,20 +108,20 @@ export class ThinkTags {
   /** `isJson`: the text is to be JSON. */
   add(piece: string, isJson: boolean): Segment[] {
     const segments: Segment[] = [];
-    this.held += piece;
+    this.buffer += piece;
     if (this.phase !== 'text') this.consumed += piece;
     while (this.step(segments, isJson));
     return segments;
   }
 
-  /** What is held back, once nothing follows. */
+  /** Returns the buffered text, once nothing follows. */
   end(): Segment[] {
-    const { held, phase } = this;
-    this.held = '';
+    const { buffer, phase } = this;
+    this.buffer = '';
     this.phase = 'text';
-    if (phase === 'inside') return segmentOf(true, held.trimEnd());
-    if (this.hasThought && phase === 'start') return segmentOf(false, held.trimStart());
-    return segmentOf(false, held);
+    if (phase === 'inside') return segmentOf(true, buffer.trimEnd());
+    if (this.hasThought && phase === 'start') return segmentOf(false, buffer.trimStart());
+    return segmentOf(false, buffer);
   }
 
   /** Whether something is left to be looked at. */
@@ -139,58 +139,58 @@ export class ThinkTags {
   }
 
   private readStart(segments: Segment[], isJson: boolean): boolean {
-    const begun = this.held.trimStart();
-    if (begun === '') return false;
-    const tag = TAGS.find(([opening]) => begun.startsWith(opening));
+    const beginning = this.buffer.trimStart();
+    if (beginning === '') return false;
+    const tag = TAGS.find(([opening]) => beginning.startsWith(opening));
     if (tag !== undefined) {
       this.isAssumed = false;
-      return this.beginThinking(tag[1], begun.slice(tag[0].length));
+      return this.beginThinking(tag[1], beginning.slice(tag[0].length));
     }
-    if (TAGS.some(([opening]) => opening.startsWith(begun))) return false;
-    if (this.isAssumed) return this.beginThinking(LONE_CLOSING, begun);
-    if (isJson && !this.hasThought && !/^[[{`"]/.test(begun)) {
+    if (TAGS.some(([opening]) => opening.startsWith(beginning))) return false;
+    if (this.isAssumed) return this.beginThinking(LONE_CLOSING, beginning);
+    if (isJson && !this.hasThought && !/^[[{`"]/.test(beginning)) {
       this.phase = 'before-json';
       return true;
     }
-    if (this.hasThought) this.held = begun;
+    if (this.hasThought) this.buffer = beginning;
     this.beginText();
     return this.readText(segments);
   }
 
-  private beginThinking(closing: string, held: string): boolean {
+  private beginThinking(closing: string, rest: string): boolean {
     this.phase = 'inside';
     this.hasThought = true;
     this.closing = closing;
-    this.held = held;
+    this.buffer = rest;
     this.isBlank = true;
     return true;
   }
 
   private readThinking(segments: Segment[]): boolean {
     const { closing } = this;
-    if (this.isBlank) this.held = this.held.trimStart();
-    const { held } = this;
-    const at = held.indexOf(closing);
+    if (this.isBlank) this.buffer = this.buffer.trimStart();
+    const { buffer } = this;
+    const at = buffer.indexOf(closing);
     if (at >= 0) {
-      segments.push(...segmentOf(true, held.slice(0, at).trimEnd()));
-      this.held = held.slice(at + closing.length);
+      segments.push(...segmentOf(true, buffer.slice(0, at).trimEnd()));
+      this.buffer = buffer.slice(at + closing.length);
       this.phase = 'start';
       this.isAssumed = false;
       return true;
     }
     // White space at the end of the thinking is left out.
-    const sure = held.slice(0, held.length - lengthOfBegun(held, closing)).trimEnd();
+    const sure = buffer.slice(0, buffer.length - lengthOfBegun(buffer, closing)).trimEnd();
     this.isBlank &&= sure === '';
     segments.push(...segmentOf(true, sure));
-    this.held = held.slice(sure.length);
+    this.buffer = buffer.slice(sure.length);
     return false;
   }
 
   private readBeforeJson(segments: Segment[]): boolean {
-    const at = this.held.indexOf(LONE_CLOSING);
+    const at = this.buffer.indexOf(LONE_CLOSING);
     if (at < 0) return false;
-    segments.push(...segmentOf(true, this.held.slice(0, at).trim()));
-    this.held = this.held.slice(at + LONE_CLOSING.length);
+    segments.push(...segmentOf(true, this.buffer.slice(0, at).trim()));
+    this.buffer = this.buffer.slice(at + LONE_CLOSING.length);
     this.hasThought = true;
     this.phase = 'start';
     return true;
@@ -198,7 +198,7 @@ export class ThinkTags {
 
   private beginText(): void {
     this.phase = 'text';
-    this.consumed = this.consumed.slice(0, this.consumed.length - this.held.length);
+    this.consumed = this.consumed.slice(0, this.consumed.length - this.buffer.length);
   }
 
   /**
@@ -206,36 +206,36 @@ export class ThinkTags {
    * out, unless the text is about it.
    */
   private readText(segments: Segment[]): boolean {
-    const { held } = this;
+    const { buffer } = this;
     const canClose = !this.hasThought && !this.hasOpening;
-    const at = canClose ? held.indexOf(LONE_CLOSING) : -1;
-    if (canClose && at >= 0 && !this.isMention(held, at)) {
+    const at = canClose ? buffer.indexOf(LONE_CLOSING) : -1;
+    if (canClose && at >= 0 && !this.isMention(buffer, at)) {
       this.hasOpening = true;
       this.hasClosedAlone = true;
-      this.held = '';
-      const isApart = /\s$/.test(at === 0 ? this.previous : held.slice(0, at));
-      const rest = held.slice(at + LONE_CLOSING.length);
-      segments.push(...segmentOf(false, `${held.slice(0, at)}${isApart ? '' : '\n\n'}${rest}`));
+      this.buffer = '';
+      const isApart = /\s$/.test(at === 0 ? this.previous : buffer.slice(0, at));
+      const rest = buffer.slice(at + LONE_CLOSING.length);
+      segments.push(...segmentOf(false, `${buffer.slice(0, at)}${isApart ? '' : '\n\n'}${rest}`));
       return false;
     }
-    const begun = canClose && at < 0 ? lengthOfBegunTag(held) : 0;
-    const sure = held.slice(0, held.length - begun);
+    const partialLength = canClose && at < 0 ? lengthOfBegunTag(buffer) : 0;
+    const sure = buffer.slice(0, buffer.length - partialLength);
     if (sure.includes(OPENING)) this.hasOpening = true;
-    this.held = held.slice(sure.length);
+    this.buffer = buffer.slice(sure.length);
     if (sure !== '') this.previous = sure;
     segments.push(...segmentOf(false, sure));
     return false;
   }
 
-  private isMention(held: string, at: number): boolean {
-    if (held.slice(0, at).includes(OPENING)) return true;
-    const before = (at === 0 ? this.previous : held.slice(0, at)).slice(-1);
-    const after = held.charAt(at + LONE_CLOSING.length);
+  private isMention(text: string, at: number): boolean {
+    if (text.slice(0, at).includes(OPENING)) return true;
+    const before = (at === 0 ? this.previous : text.slice(0, at)).slice(-1);
+    const after = text.charAt(at + LONE_CLOSING.length);
     return isQuote(before) || isQuote(after);
   }
 }
 
-/** Splits the text of an answer that came in one piece: there, all that stands before a closing tag alone is thinking. */
+/** Splits the text of a complete answer: all that stands before an unpaired closing tag is thinking. */
 export function splitThinking(text: string, hasOtherThinking: boolean): SplitAnswer {
   const tags = new ThinkTags();
   const lone = hasOtherThinking ? -1 : loneClosingIn(text);
@@ -260,7 +260,7 @@ interface SplitAnswer {
   readonly verbatim: string;
 }
 
-/** Where the closing tag stands that has no opening tag and is not quoted; -1 without one. */
+/** The position of a closing tag that has no opening tag and is not quoted; -1 without one. */
 function loneClosingIn(text: string): number {
   const at = text.indexOf(LONE_CLOSING);
   if (at < 0 || text.lastIndexOf(OPENING, at) >= 0) return -1;

@@ -5,14 +5,14 @@ import { UpstreamError } from '../upstream.error.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { FinishReason, OmittedCalls, ToolCall } from './chat.adapter.js';
 
-/** One piece of a call as the wire has it. */
+/** A piece of a call on the wire. */
 export interface ToolCallPiece {
   /** Position of the call among the calls of this answer. */
   readonly index?: number | undefined;
   readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly arguments?: string | undefined;
-  /** What the service wants back with the call. */
+  /** State that the service expects back with the call. */
   readonly extra?: JsonRecord | undefined;
 }
 
@@ -22,9 +22,9 @@ interface OpenCall {
   name: string;
   readonly pieces: string[];
   extra: JsonRecord | undefined;
-  /** Its name has come once more, after its arguments were whole: further arguments are those of another call. */
+  /** The name came again after the arguments were complete: further arguments belong to another call. */
   isRepeated: boolean;
-  made: ToolCall | undefined;
+  completed: ToolCall | undefined;
 }
 
 /** The arguments of a call in a piece of it: JSON in a text, or the object itself. */
@@ -52,17 +52,19 @@ export class ToolCallCollector {
     return this.calls.length === 0;
   }
 
-  /** What the service wants back with the calls that were handed over, in their order. */
+  /** State that the service expects back with the calls that were handed over, in their order. */
   get extras(): readonly CallExtra[] {
-    const made = this.calls.flatMap(({ made: call, extra }) => (call ? [{ call, extra }] : []));
-    if (made.every(({ extra }) => extra === undefined)) return [];
-    return made.map(({ call: { id }, extra }) => ({ id, ...(extra && { extra }) }));
+    const completedCalls = this.calls.flatMap(({ completed: call, extra }) =>
+      call ? [{ call, extra }] : [],
+    );
+    if (completedCalls.every(({ extra }) => extra === undefined)) return [];
+    return completedCalls.map(({ call: { id }, extra }) => ({ id, ...(extra && { extra }) }));
   }
 
   add(piece: ToolCallPiece): void {
     const call = this.callFor(piece);
     if (piece.extra) call.extra = { ...call.extra, ...piece.extra };
-    if (call.made || repeats(piece, call)) return;
+    if (call.completed || repeats(piece, call)) return;
     if (call.id === '' && piece.id) call.id = piece.id;
     if (call.name === '' && piece.name) call.name = piece.name;
     if (piece.arguments !== undefined) call.pieces.push(piece.arguments);
@@ -88,7 +90,7 @@ export class ToolCallCollector {
 
   private usable(isLast: boolean): readonly ToolCall[] {
     const named = this.calls.slice(this.handedOver).filter(({ name }) => name !== '');
-    const calls = named.map((call) => this.made(call)).filter(({ invalid }) => !invalid);
+    const calls = named.map((call) => this.complete(call)).filter(({ invalid }) => !invalid);
     if (isLast || calls.length === named.length) this.handedOver = this.calls.length;
     return this.handedOver === this.calls.length ? calls : [];
   }
@@ -100,9 +102,9 @@ export class ToolCallCollector {
       if (call === undefined) break;
       if (call.name === '')
         throw contentError(msg`The model called a tool without naming it. Try again.`);
-      const whole = this.made(call);
+      const whole = this.complete(call);
       if (whole.invalid && !isLast) break;
-      call.made = whole;
+      call.completed = whole;
       this.ids.add(whole.id);
       handed.push(whole);
     }
@@ -110,8 +112,8 @@ export class ToolCallCollector {
   }
 
   /** An id that the service does not give, or gives twice, is made. */
-  private made(call: OpenCall): ToolCall {
-    if (call.made) return call.made;
+  private complete(call: OpenCall): ToolCall {
+    if (call.completed) return call.completed;
     const json = call.pieces.join('');
     const isOwn = call.id !== '' && !this.ids.has(call.id);
     const id = isOwn ? call.id : `call_${randomUUID()}`;
@@ -124,19 +126,19 @@ export class ToolCallCollector {
    * arguments of the call before it were whole.
    */
   private callFor(piece: ToolCallPiece): OpenCall {
-    const known = this.knownCall(piece);
-    const isElsewhere = piece.index !== undefined && this.byIndex.get(piece.index) !== known;
-    if (known !== undefined && !begins(piece, known, isElsewhere)) return known;
-    const name = known?.isRepeated ? known.name : '';
+    const existing = this.findCall(piece);
+    const isElsewhere = piece.index !== undefined && this.byIndex.get(piece.index) !== existing;
+    if (existing !== undefined && !begins(piece, existing, isElsewhere)) return existing;
+    const name = existing?.isRepeated ? existing.name : '';
     const call: OpenCall = {
-      ...{ id: '', name, pieces: [], extra: undefined, isRepeated: false, made: undefined },
+      ...{ id: '', name, pieces: [], extra: undefined, isRepeated: false, completed: undefined },
     };
     this.calls.push(call);
     if (piece.index !== undefined) this.byIndex.set(piece.index, call);
     return call;
   }
 
-  private knownCall({ index, id, name }: ToolCallPiece): OpenCall | undefined {
+  private findCall({ index, id, name }: ToolCallPiece): OpenCall | undefined {
     const placed = index === undefined ? undefined : this.byIndex.get(index);
     if (placed) return placed;
     const named = id ? this.calls.find((call) => call.id === id) : undefined;
@@ -146,31 +148,31 @@ export class ToolCallCollector {
   }
 }
 
-/** What a service wants back with a call of this id. */
+/** State that a service expects back with a call of this id. */
 export interface CallExtra {
   readonly id: string;
   readonly extra?: JsonRecord;
 }
 
 /** `isElsewhere`: the piece has an index that the call has not had. */
-function begins(piece: ToolCallPiece, known: OpenCall, isElsewhere: boolean): boolean {
+function begins(piece: ToolCallPiece, open: OpenCall, isElsewhere: boolean): boolean {
   const { id, name, arguments: json } = piece;
   const hasArguments = !!json && json.trim() !== '';
-  if (known.made) return !!name && (!id || id !== known.id);
-  if (id && known.id !== '' && id !== known.id) return !!name;
-  if (!name) return known.isRepeated && hasArguments;
-  if (known.name === '') return false;
-  if (name !== known.name) return true;
-  if (id && id === known.id && !isElsewhere) return false;
-  if (!isWhole(known) || repeats(piece, known)) return false;
-  known.isRepeated = true;
+  if (open.completed) return !!name && (!id || id !== open.id);
+  if (id && open.id !== '' && id !== open.id) return !!name;
+  if (!name) return open.isRepeated && hasArguments;
+  if (open.name === '') return false;
+  if (name !== open.name) return true;
+  if (id && id === open.id && !isElsewhere) return false;
+  if (!isWhole(open) || repeats(piece, open)) return false;
+  open.isRepeated = true;
   return hasArguments;
 }
 
 /** The call comes once more, as in a last event that repeats the whole answer. */
-function repeats({ id, arguments: json }: ToolCallPiece, known: OpenCall): boolean {
-  if (!id || id !== known.id || !json?.trimEnd().endsWith('}')) return false;
-  return known.pieces.join('') === json && isWhole(known);
+function repeats({ id, arguments: json }: ToolCallPiece, open: OpenCall): boolean {
+  if (!id || id !== open.id || !json?.trimEnd().endsWith('}')) return false;
+  return open.pieces.join('') === json && isWhole(open);
 }
 
 function isWhole({ pieces }: OpenCall): boolean {

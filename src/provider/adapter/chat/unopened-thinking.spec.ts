@@ -36,11 +36,11 @@ const ended = (...deltas: readonly object[]): string =>
 const inPieces = (text: string): string => ended(...[...text].map((content) => ({ content })));
 
 /** What a model answers, and what the call has learned. */
-async function shown(model: string, bytes: string, known = new Map<string, FindingValue>()) {
+async function shown(model: string, bytes: string, facts = new Map<string, FindingValue>()) {
   answer = (response) => void response.end(bytes);
   const learned = new Map<string, FindingValue>();
   const findings = {
-    known,
+    facts,
     keep: async (found: ReadonlyMap<string, FindingValue>) => {
       for (const [name, value] of found) learned.set(name, value);
     },

@@ -11,7 +11,7 @@ export function countIn(record: JsonRecord | undefined, field: string): number |
   return wholeNumberIn(isText ? { [field]: Number(value) } : record, field);
 }
 
-/** The first count that is not zero; zero where there is no other. */
+/** The first nonzero count; zero without one. */
 export function firstCount(...counts: readonly (number | undefined)[]): number | undefined {
   let zero: number | undefined;
   for (const count of counts) {
@@ -74,7 +74,7 @@ function unnamedThinking(
 /** Usage beside the choices of a chunk, in the first one (Kimi), or below `x_groq`. The last that says something counts. */
 export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usage | undefined {
   const { x_groq: groqs, usage: beside } = answer;
-  // Most chunks have none.
+  // Most chunks have no usage.
   if (!isRecord(beside) && !isRecord(groqs) && !isRecord(choice?.['usage'])) return undefined;
   if (isRecord(beside) && !isRecord(groqs) && !choice?.['usage']) return chatUsage(beside);
   const groq = recordIn(answer, 'x_groq');

@@ -6,7 +6,7 @@ import { protocolError } from '../upstream.error.js';
 
 /** The contract of an embedding model's adapter. It holds no state of any tenant. */
 export interface EmbeddingAdapter extends AdapterNames {
-  /** Most texts that the service takes in one call. */
+  /** The maximum number of texts per call. */
   readonly maxInputs: number;
 
   /** The URL that would be called for a stored address. Pure; throws InvalidAddressError. */
@@ -32,11 +32,11 @@ export interface EmbeddingAdapter extends AdapterNames {
 
 export interface EmbeddingCall {
   readonly model: string;
-  /** Between 1 and maxInputs texts, none empty. */
+  /** The texts, 1 to maxInputs, none empty. */
   readonly inputs: readonly string[];
-  /** Asked for where the service can be asked and refuses what its model cannot do. The answer may have another number. */
+  /** The requested dimensions, sent where the service refuses what its model cannot do. The answer may have another number. */
   readonly dimensions?: number;
-  /** Asked for in place of `dimensions`, of every service. Fails with what a service answers that refuses it. */
+  /** Dimensions requested in place of `dimensions`, sent to every service. A service that refuses them fails the call. */
   readonly shortenedTo?: number;
 }
 
@@ -86,7 +86,7 @@ function decodedVector(text: string): Float32Array {
 
 const FLOAT_BYTES = 4;
 
-/** Also refuses numbers beyond what 32 bits hold. */
+/** Checks a vector; numbers beyond 32 bits are refused as well. */
 function finite(vector: Float32Array): Float32Array {
   for (const value of vector) {
     if (!Number.isFinite(value)) {

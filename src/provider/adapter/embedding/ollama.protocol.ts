@@ -17,7 +17,7 @@ import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embeddi
 export class OllamaEmbeddingAdapter implements EmbeddingAdapter {
   readonly code = 'ollama';
   readonly label = 'Ollama';
-  /** It has no limit of its own; a bound on what one answer holds. */
+  /** Ollama has no limit of its own; this bounds the size of one answer. */
   readonly maxInputs = 512;
 
   constructor(private readonly http: OutboundHttp) {}

@@ -28,7 +28,7 @@ export interface ImageSdkOptions extends AdapterNames {
 }
 
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /** A lookup that fails in passing must not lose an image that is paid for. */
 const LOOKUP_ATTEMPTS = 3;
 
@@ -79,7 +79,7 @@ export class ImageSdkAdapter extends NamedAdapter implements MediaAdapter {
   ): Promise<MediaResult> {
     const { signal } = options;
     const request = keyedRequest(taskUrl(connection.address, id), connection);
-    for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(LONGEST_PAUSE_MS, wait * 2)) {
+    for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(MAX_PAUSE_MS, wait * 2)) {
       await pause(wait, signal);
       const lookUp = (): Promise<unknown> => getMedia(this.http, request, options);
       const answer = await retryCall(lookUp, { attempts: LOOKUP_ATTEMPTS, signal });

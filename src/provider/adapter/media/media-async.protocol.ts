@@ -27,7 +27,7 @@ import type {
 } from './media.adapter.js';
 import { wireId, wireText, emptyMediaResult, linkedMedium, toMediaResult } from './media-result.js';
 
-/** One kind of work: what it makes, where it is asked for, and how. */
+/** A kind of task: its result, its path and its request. */
 interface Order {
   readonly type: MediaType;
   readonly path: string;
@@ -247,12 +247,12 @@ function lastFrameOf(holder: LastFrames | undefined): string | null | undefined 
   );
 }
 
-/** Maps a new or looked-up prediction; `askedId` is given for the latter. Throws UpstreamError. */
+/** Maps a new or looked-up prediction; `requestedId` is given for the latter. Throws UpstreamError. */
 export function toPredictionResult(
   type: MediaType,
   answer: unknown,
   secrets: Secrets,
-  askedId?: string,
+  requestedId?: string,
 ): MediaResult {
   const { data } = predictionSchema.safeParse(answer).data ?? {};
   const outputs = data?.outputs ?? [];
@@ -267,7 +267,7 @@ export function toPredictionResult(
     status: data?.status,
     lastFrameUrl: lastFrameOf(data) ?? inOutputs,
   };
-  return toMediaResult(finding, answer, secrets, askedId);
+  return toMediaResult(finding, answer, secrets, requestedId);
 }
 
 /** The answer to a lookup of a task that the service does not know, or no longer. */

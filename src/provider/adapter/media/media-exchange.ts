@@ -68,7 +68,7 @@ export async function namingPath<T>(
 }
 
 /** A sound is held in memory, and as base64 in the answer. */
-const LARGEST_SOUND_BYTES = 64 * 1024 * 1024;
+const MAX_SOUND_BYTES = 64 * 1024 * 1024;
 
 /** The body of an answer that is a sound. Fails with UpstreamError. */
 export async function soundIn(response: OutboundResponse): Promise<Buffer> {
@@ -77,7 +77,7 @@ export async function soundIn(response: OutboundResponse): Promise<Buffer> {
     let bytes = 0;
     for await (const piece of response.body) {
       bytes += piece.length;
-      if (bytes > LARGEST_SOUND_BYTES) throw new OutboundError('too-large');
+      if (bytes > MAX_SOUND_BYTES) throw new OutboundError('too-large');
       pieces.push(piece);
     }
     return Buffer.concat(pieces);
@@ -102,7 +102,7 @@ export function textOr(value: string | undefined, otherwise: string): string {
 
 /** A task's id as one segment of a path. Throws InvalidInputError for what cannot be an id. */
 export function taskSegment(id: string): string {
-  // Even when encoded, these two would be read as steps in the path.
+  // These two would be read as steps in the path even when encoded.
   if (id.trim() === '' || id === '.' || id === '..') {
     throw new InvalidInputError(
       msg`This is no task id. Enter the id that the request was answered.`,

@@ -10,7 +10,7 @@ import { typeOfLink, USUAL_TYPE } from './media-type.js';
 /** The medium in an answer: a link, the medium itself, or neither. */
 type Medium = Partial<Pick<MediaResult, 'url' | 'b64Json' | 'dataUrl' | 'mimeType'>>;
 
-/** What an answer says, in the words of all services. */
+/** The content of an answer, in terms that all services share. */
 interface Finding {
   readonly type: MediaType;
   readonly medium: Medium;
@@ -22,18 +22,18 @@ interface Finding {
 const DATA_URL = /^data:((?:image|audio|video)\/[\w.+-]+);base64,/;
 
 /**
- * The result of an answer. `askedId` is the id of a task that was looked up, which not every service repeats. Throws
+ * The result of an answer. `requestedId` is the id of a task that was looked up, which not every service repeats. Throws
  * UpstreamError if there is neither a medium nor a task to look up.
  */
 export function toMediaResult(
   { type, medium, id, status, lastFrameUrl }: Finding,
   answer: unknown,
   secrets: Secrets,
-  askedId?: string,
+  requestedId?: string,
 ): MediaResult {
   const hasMedium = isGiven(medium.url) || isGiven(medium.dataUrl);
   const says = hasMedium || isGiven(status);
-  const taskId = isGiven(id) ? id : says ? (askedId ?? null) : null;
+  const taskId = isGiven(id) ? id : says ? (requestedId ?? null) : null;
   if (!hasMedium && taskId === null) throw emptyResult(type, answer, secrets);
   return {
     ...emptyMediaResult(type),
@@ -106,9 +106,9 @@ function linkIn(text: string | null | undefined): string | null {
   return /^https?:\/\//i.test(link) ? link : null;
 }
 
-const LONGEST_TEXT = 64 * 1024;
-/** Longer texts of these characters alone are media: an id is shorter, and an address has others. */
-const LONGEST_ENCODED = 2_048;
+const MAX_TEXT_CHARS = 64 * 1024;
+/** Longer texts of only these characters are media: an id is shorter, and an address has others. */
+const MAX_ENCODED_CHARS = 2_048;
 const SHOWN_OF_ENCODED = 64;
 const ENCODED = /^(?:data:[^,]*,)?[\w+/=\r\n-]*$/;
 
@@ -116,12 +116,12 @@ const ENCODED = /^(?:data:[^,]*,)?[\w+/=\r\n-]*$/;
 export function rawResponseOf(answer: unknown, secrets: Secrets): string {
   const text = JSON.stringify(answer, shortened);
   // Cut first, which bounds the work on a hostile answer; of a secret at the cut, the part left is removed, too.
-  const safe = withoutSecrets(text.slice(0, LONGEST_TEXT), secrets);
-  return text.length <= LONGEST_TEXT ? safe : `${safe}…`;
+  const safe = withoutSecrets(text.slice(0, MAX_TEXT_CHARS), secrets);
+  return text.length <= MAX_TEXT_CHARS ? safe : `${safe}…`;
 }
 
 function shortened(_key: string, value: unknown): unknown {
-  if (typeof value !== 'string' || value.length <= LONGEST_ENCODED || !ENCODED.test(value)) {
+  if (typeof value !== 'string' || value.length <= MAX_ENCODED_CHARS || !ENCODED.test(value)) {
     return value;
   }
   return `${value.slice(0, SHOWN_OF_ENCODED)}… (${value.length} characters)`;

@@ -75,7 +75,7 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
         ...{ model, prompt },
         ...(n > 1 && { n: String(n) }),
         ...fields,
-        // Older models take one image alone, under this name.
+        // Older models take only one image, under this name.
         [images.length > 1 ? 'image[]' : 'image']: images,
         ...(mask && { mask: [mask] }),
       },
@@ -117,7 +117,7 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
       ...requestTo(path, connection),
       form: {
         model,
-        // It is what services answer anyway, and some know no other.
+        // Services use this format by default, and some know no other.
         ...(format !== 'json' && { response_format: format }),
         ...fields,
         ...(onEvent && { stream: 'true' }),
@@ -238,11 +238,15 @@ function mediumOf(image: WireImage | undefined): Parameters<typeof toMediaResult
   return { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
 }
 
-/** Maps an answer of /videos or /videos/{id}; `askedId` is given for the latter. Throws UpstreamError. */
-export function toVideoResult(answer: unknown, secrets: Secrets, askedId?: string): MediaResult {
+/** Maps an answer of /videos or /videos/{id}; `requestedId` is given for the latter. Throws UpstreamError. */
+export function toVideoResult(
+  answer: unknown,
+  secrets: Secrets,
+  requestedId?: string,
+): MediaResult {
   const { id, status, url, data } = videoSchema.safeParse(answer).data ?? {};
   const medium = linkedMedium(url ?? data?.[0]?.url);
-  return toMediaResult({ type: 'video', medium, id, status }, answer, secrets, askedId);
+  return toMediaResult({ type: 'video', medium, id, status }, answer, secrets, requestedId);
 }
 
 /** Maps the bytes that /audio/speech answers, asked for in a format. Throws UpstreamError. */

@@ -7,7 +7,7 @@ export const USUAL_TYPE: Readonly<Record<MediaType, string>> = {
   video: 'video/mp4',
 };
 
-/** By the ending of a file's name. The audio endings are also what a speech request calls its formats. */
+/** Media types by file extension. The audio extensions are also the format names of speech requests. */
 const byEnding: Readonly<Record<MediaType, ReadonlyMap<string, string>>> = {
   image: new Map([
     ['png', 'image/png'],
@@ -40,7 +40,7 @@ const byEnding: Readonly<Record<MediaType, ReadonlyMap<string, string>>> = {
   ]),
 };
 
-/** By the first bytes, read as Latin-1, where those are sure. */
+/** Media types by the first bytes, read as Latin-1, where those are conclusive. */
 const byBeginning: Readonly<Record<'image' | 'audio', readonly (readonly [RegExp, string])[]>> = {
   image: [
     [/^\x89PNG/, 'image/png'],
@@ -78,11 +78,11 @@ export function typeOfImage(base64: string): string {
  * whatever is asked for; else that of the format.
  */
 export function typeOfSound(bytes: Buffer, format: string): string {
-  const asked = byEnding.audio.get(format.trim().toLowerCase());
-  const found = typeOfBeginning('audio', bytes);
+  const requestedType = byEnding.audio.get(format.trim().toLowerCase());
+  const detectedType = typeOfBeginning('audio', bytes);
   // Opus comes in the container of Ogg.
-  if (asked === 'audio/opus' && found === 'audio/ogg') return asked;
-  return found ?? asked ?? USUAL_TYPE.audio;
+  if (requestedType === 'audio/opus' && detectedType === 'audio/ogg') return requestedType;
+  return detectedType ?? requestedType ?? USUAL_TYPE.audio;
 }
 
 /** The ending and type of an image that services read; undefined for anything else. */

@@ -24,7 +24,7 @@ export interface MediaAdapter extends AdapterNames {
   readonly lookUpVideo?: MediaMethod<string>;
   /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
   readonly lookUpPrediction?: MediaMethod<PredictionLookup>;
-  /** As many images as were asked for, or fewer where the service makes fewer. */
+  /** Returns as many images as were asked for, or fewer where the service makes fewer. */
   readonly edit?: (
     call: ImageEditCall,
     connection: ModelConnection,
@@ -147,17 +147,17 @@ export interface TranscriptionOptions extends MediaCallOptions {
   readonly onEvent?: ((event: TranscriptEvent) => Promise<void> | void) | undefined;
 }
 
-/** The whole of what was said. */
+/** The complete transcript. */
 export interface Transcript {
-  /** In the format that was asked for; of a JSON format the words of the service. */
+  /** The transcript in the requested format; a JSON format keeps the fields of the service. */
   readonly content: string | Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** Of the sound, where the service says it. */
+  /** Length of the sound, where the service reports it. */
   readonly seconds?: number | undefined;
   readonly usage?: Usage | undefined;
 }
 
-/** What is judged: texts with a result each, or parts of the protocol with one result together. */
+/** The moderated input: texts with a result each, or parts of the protocol with one result together. */
 export interface ModerationCall {
   readonly model: string;
   readonly input: string | readonly string[] | readonly object[];

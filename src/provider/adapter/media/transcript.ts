@@ -40,7 +40,7 @@ const usageSchema = z
   .catch(undefined);
 const answerSchema = z.object({
   text: z.string(),
-  /** Some services write it as a text. */
+  /** Some services send the duration as a text. */
   duration: z.coerce.number().min(0).optional().catch(undefined),
   usage: usageSchema,
   segments: z
@@ -69,18 +69,18 @@ export async function readTranscript(
   format: TranscriptFormat,
   connection: ModelConnection,
 ): Promise<Transcript> {
-  const sent = await bodyOf(response);
+  const answerText = await bodyOf(response);
   const type = response.headers['content-type'] ?? '';
   if (/^text\/html/i.test(type)) throw protocolError(msg`The address answered with a web page.`);
   const looksJson =
-    /json/i.test(type) || (!isTextFormat(format) && sent.trimStart().startsWith('{'));
+    /json/i.test(type) || (!isTextFormat(format) && answerText.trimStart().startsWith('{'));
   if (!looksJson) {
     return {
-      content: isTextFormat(format) ? sent : { text: sent },
-      text: plainText(sent, format),
+      content: isTextFormat(format) ? answerText : { text: answerText },
+      text: plainText(answerText, format),
     };
   }
-  const answer = parseJson(sent);
+  const answer = parseJson(answerText);
   // Some services answer text formats as a JSON text.
   if (typeof answer === 'string')
     return {
@@ -115,10 +115,10 @@ interface Segment {
   readonly text: string;
 }
 
-/** Of a service that knows no subtitles: made of the times that it answers. */
+/** Builds the subtitles from reported times, for services without subtitle formats. */
 function inText(format: TranscriptFormat, text: string, segments: readonly Segment[]): string {
   if (format === 'text') return `${text}\n`;
-  // It may have written the subtitles into its JSON.
+  // The service may have put the subtitles into its JSON.
   if (/-->/.test(text)) return text;
   if (segments.length === 0) {
     throw protocolError(
@@ -126,9 +126,9 @@ function inText(format: TranscriptFormat, text: string, segments: readonly Segme
     );
   }
   const isVtt = format === 'vtt';
-  const cues = segments.map(({ start, end, text: said }, at) => {
+  const cues = segments.map(({ start, end, text: spoken }, at) => {
     const times = `${clock(start, isVtt)} --> ${clock(end, isVtt)}`;
-    return `${isVtt ? '' : `${at + 1}\n`}${times}\n${said.trim()}\n`;
+    return `${isVtt ? '' : `${at + 1}\n`}${times}\n${spoken.trim()}\n`;
   });
   return `${isVtt ? 'WEBVTT\n\n' : ''}${cues.join('\n')}`;
 }
@@ -142,7 +142,7 @@ function clock(seconds: number, isVtt: boolean): string {
   return `${two(whole / 3_600)}:${two((whole / 60) % 60)}:${two(whole % 60)}${isVtt ? '.' : ','}${rest}`;
 }
 
-/** What was said, without the numbers and times of subtitles. */
+/** The spoken text, without the numbers and times of subtitles. */
 function plainText(content: string, format: TranscriptFormat): string {
   if (format === 'text') return content.trim();
   if (format !== 'srt' && format !== 'vtt') return content;

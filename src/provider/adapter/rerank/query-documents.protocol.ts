@@ -15,9 +15,9 @@ import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './
 export interface QueryDocumentsOptions extends Vendor {
   readonly endpoint: '/rerank' | '/reranks';
   readonly maxDocuments: number;
-  /** What is sent; `usual` when absent. */
+  /** The form of the request; `usual` when absent. */
   readonly dialect?: RerankDialect;
-  /** The models that have the native form of DashScope alone. */
+  /** The models that support only the native form of DashScope. */
   readonly nativeModels?: RegExp;
   /** Makes the bearer token of one call from the credential; without it the credential is the token. */
   readonly tokenOf?: (credential: string) => string;
@@ -41,9 +41,9 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     if (nativeModels?.test(model)) {
       return `${parseAddress(address).origin}${NATIVE_PREFIX}${NATIVE_ENDPOINT}`;
     }
-    const own = { ...FAMILY, ...form, endpoint };
+    const addressForm = { ...FAMILY, ...form, endpoint };
     // Servers of one model have the endpoint at the root.
-    return endpointOf(address, isAtRoot(address) ? { ...own, prefix: '' } : own);
+    return endpointOf(address, isAtRoot(address) ? { ...addressForm, prefix: '' } : addressForm);
   }
 
   async rerank(
@@ -52,7 +52,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     options: ModelCallOptions,
   ): Promise<RerankAnswer> {
     const { findings } = options;
-    const dialect = this.dialectOf(call, connection, findings?.known.get(RERANK_DIALECT));
+    const dialect = this.dialectOf(call, connection, findings?.facts.get(RERANK_DIALECT));
     try {
       return await this.post(call, connection, options, dialect);
     } catch (error) {
@@ -99,7 +99,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
 }
 
 /**
- * What services of this form want to be sent: `usual` (vLLM, Infinity, Jina, SiliconFlow and most others), `cohere` (v2, which
+ * Request forms of these services: `usual` (vLLM, Infinity, Jina, SiliconFlow and most others), `cohere` (v2, which
  * has no `return_documents`), `voyage` (another name of the limit), `tei` (another name of the documents, and no limit) and
  * `dashscope` (its native form, nested).
  */
@@ -109,7 +109,7 @@ export type RerankDialect = 'usual' | 'cohere' | 'voyage' | 'tei' | 'dashscope';
 export const RERANK_DIALECT = 'rerankDialect';
 const LEARNED = ['tei', 'dashscope'] as const satisfies readonly RerankDialect[];
 
-/** The native endpoint of DashScope, which some of its models have alone. */
+/** The native endpoint of DashScope, the only one for some of its models. */
 const NATIVE_ENDPOINT = '/services/rerank/text-rerank/text-rerank';
 const NATIVE_PREFIX = '/api/v1';
 
@@ -172,7 +172,7 @@ const rankedSchema = z.array(
     .refine(({ score }) => Number.isFinite(score)),
 );
 
-/** Where services answer the documents: `results` (most), `data` (Voyage), `rankings` (NIM), `output.results` (DashScope), or the answer itself (TEI). */
+/** The ranked documents of an answer, in `results` (most), `data` (Voyage), `rankings` (NIM), `output.results` (DashScope), or the answer itself (TEI). */
 function rowsIn(answer: unknown): unknown {
   if (!isRecord(answer)) return answer;
   const output = recordIn(answer, 'output');
@@ -201,13 +201,13 @@ export function toRankedDocuments(
   if (new Set(results.map(({ index }) => index)).size < results.length) {
     throw protocolError(msg`The provider answered the same document twice.`);
   }
-  // Not every service sorts, or keeps to the number asked for.
+  // Some services do not sort, or return more than the requested number.
   return results
     .sort((one, other) => other.score - one.score || one.index - other.index)
     .slice(0, topN);
 }
 
-/** What services report, in `usage` or in `meta` (Cohere); the first number that is there. */
+/** The usage that services report in `usage` or `meta` (Cohere); the first number present counts. */
 export function usageIn(answer: unknown): Usage | undefined {
   if (!isRecord(answer)) return undefined;
   const meta = recordIn(answer, 'meta') ?? {};

@@ -3,7 +3,7 @@ import type { AdapterNames } from '../named-adapter.js';
 
 /** The contract of a rerank model's adapter. It holds no state of any tenant. */
 export interface RerankAdapter extends AdapterNames {
-  /** Most documents that the service takes in one call. */
+  /** The maximum number of documents per call. */
   readonly maxDocuments: number;
 
   /** The URL that would be called for a stored address, and for a model of the service that has one of its own. Pure; throws InvalidAddressError. */
@@ -23,7 +23,7 @@ export interface RerankAdapter extends AdapterNames {
 export interface RerankCall {
   readonly model: string;
   readonly query: string;
-  /** Between 1 and maxDocuments texts. */
+  /** The texts, 1 to maxDocuments. */
   readonly documents: readonly string[];
   readonly topN: number;
 }
@@ -36,6 +36,6 @@ export interface RerankAnswer {
 export interface RankedDocument {
   /** Position in the documents of the call. */
   readonly index: number;
-  /** As the service scored it; most answer 0 to 1. */
+  /** The score of the service; most answer 0 to 1. */
   readonly score: number;
 }
