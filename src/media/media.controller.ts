@@ -46,7 +46,7 @@ export class MediaController {
     return this.media.speech(caller, body, disconnected);
   }
 
-  /** Transcribes a sound. */
+  /** Writes down what is said in a sound. */
   @Post('transcription')
   @LoginOnly({ apiKey: 'media:media:use' })
   @ReceivesForm(TRANSCRIPTION_FORM)
@@ -75,7 +75,7 @@ export class MediaController {
     return this.media.video(caller, body, disconnected);
   }
 
-  /** Returns the state of a video. */
+  /** How a video is getting on. */
   @Get('video')
   @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)
@@ -87,7 +87,7 @@ export class MediaController {
     return MediaResultView.of(await this.media.lookUpVideo(caller, query, disconnected));
   }
 
-  /** Returns the state of a picture, speech or video of an asynchronous service. */
+  /** How a picture, a speech or a video of an asynchronous service is getting on. */
   @Get('prediction')
   @LoginOnly({ apiKey: 'media:media:use' })
   @Answers(MediaResultView)

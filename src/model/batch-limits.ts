@@ -3,7 +3,7 @@ import type { ModelFindings } from './findings/model.findings.js';
 import type { ResolvedModel } from './model.resolver.js';
 
 /**
- * The number of texts for each of the calls that replace one of `sent` texts which failed. A limit that the refusal names is kept
+ * The number of texts for each of the calls that replace a failed call of `count` texts. A limit that the refusal names is stored
  * for the model, as `maxInputs`. Undefined where fewer texts would not help.
  */
 export async function learnBatchSize(

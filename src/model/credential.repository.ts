@@ -49,7 +49,7 @@ export class CredentialRepository {
     );
   }
 
-  /** Writes each text unless its row holds another than was read; answers how many it wrote. */
+  /** Writes each text unless its row has changed since it was read; returns how many it wrote. */
   async replace(
     table: CredentialTable,
     credentials: readonly RenewedCredential[],

@@ -7,7 +7,7 @@ import { estimateMessageTokens } from './model-window.js';
 export const REMOVED_RESULT =
   '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
 
-/** Share of the estimated tokens that is kept after an overflow. */
+/** Share of the estimated tokens that remains after an overflow. */
 const KEPT_SHARE = 0.5;
 
 interface Shortening<M> {

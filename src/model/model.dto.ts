@@ -68,9 +68,9 @@ export class ModelEntriesQuery extends Input({
   modelName: Text({ optional: true, description: 'Part of the name' }),
 }) {}
 
-/** Fallbacks of one model. */
+/** Maximum fallbacks of one model. */
 export const MAX_FALLBACK_COUNT = 5;
-/** Keys of one model beside its own. */
+/** Maximum keys of one model beside its own. */
 const MAX_KEY_COUNT = 20;
 const WEIGHT = { min: 1, max: 100 };
 

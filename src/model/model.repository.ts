@@ -24,7 +24,7 @@ export interface LostUses {
   readonly knowledgeBases: number;
   readonly agents: number;
   readonly apiKeys: number;
-  /** Models that have one of them as a fallback. */
+  /** Models that have one of the lost models as a fallback. */
   readonly fallbacks: number;
 }
 
@@ -62,7 +62,7 @@ export class ModelRepository {
     this.models = new TenantScoped(database, Model, phrase`The model`);
   }
 
-  /** Newest first. */
+  /** Lists models, newest first. */
   async page(caller: Caller, query: ModelListQuery): Promise<Page<Model>> {
     const { modelDescribe } = query;
     return this.models.page(
@@ -183,7 +183,7 @@ export class ModelRepository {
     await this.models.update(tenantId, id, { ...change, credential });
   }
 
-  /** Gives all the models the same key, each sealed for itself. */
+  /** Gives all the models the same key, each sealed separately. */
   async setKeys(tenantId: string, ids: readonly number[], apiKey: string): Promise<void> {
     await this.database.query(
       `UPDATE model SET credential = sealed.credential, update_time = now()
@@ -193,12 +193,12 @@ export class ModelRepository {
     );
   }
 
-  /** Begins a version of the prices that the record has now. */
+  /** Begins a new version of the record's current prices. */
   async beginPrices({ tenantId, userId }: Caller, id: number): Promise<void> {
     await this.database.query(BEGIN_PRICES, [tenantId, id, userId]);
   }
 
-  /** False when the model is gone, or has a value already. */
+  /** Returns false when the model is gone, or has a value already. */
   async rememberToolSupport(
     tenantId: string,
     id: number,
@@ -212,7 +212,7 @@ export class ModelRepository {
     return rows.length > 0;
   }
 
-  /** False when the model is gone or is another one by now, or has all of the findings already. */
+  /** Returns false when the model is gone or has changed, or has all of the findings already. */
   async addFindings(
     { tenantId, id, modelName, connection }: ModelAsCalled,
     findings: Readonly<Record<string, string | number>>,

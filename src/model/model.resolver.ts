@@ -82,7 +82,7 @@ class RevisionCache<T> {
     return byKey;
   }
 
-  /** Forgets it again when it fails, and when a change came while it was read. */
+  /** Forgets the read when it fails, or when a change came meanwhile. */
   private async read(
     { tenantId, revision }: CacheOwner,
     read: () => Promise<T>,
@@ -115,9 +115,9 @@ export interface ResolvedModel {
   readonly maxOutput?: number;
   readonly supportsTools?: boolean;
   readonly supportsVision?: boolean;
-  /** Requests below /v1 are refused where it does not know one of their parameters. */
+  /** Requests below /v1 are refused where the model does not know one of their parameters. */
   readonly strictParameters?: boolean;
-  /** Per million tokens, in the operator's currency. */
+  /** Prices per million tokens, in the operator's currency. */
   readonly inputPrice?: number;
   readonly outputPrice?: number;
   /** The version of all prices of the model, for the usage ledger; undefined without any. */
@@ -128,7 +128,7 @@ export interface ResolvedModel {
   readonly limits?: readonly SetLimit[];
   /** The further key that the connection has; undefined for that of the record. */
   readonly keyId?: number;
-  /** Another one for another key, without saying anything of it. */
+  /** Changes with the key, without revealing it. */
   readonly keyVersion?: string;
   readonly keyWeight?: number;
   /** The model with each of its keys; undefined where it has only one. */

@@ -177,7 +177,7 @@ export class ModelService {
     const { id } = body;
     requireWithinKey(caller, 'models', [id, ...(body.fallbackIds ?? [])], LABEL);
     return this.database.transaction(async () => {
-      // Locked, so that no key is stored between the check of the address and its change.
+      // The row is locked, so that no key is stored between the check of the address and its change.
       const before = await this.models.lock(tenantId, id, body.fallbackIds);
       const current = () => this.get(caller, id);
       await this.models.models.requireRevision(tenantId, id, { expected: body.revision, current });
@@ -209,7 +209,7 @@ export class ModelService {
       const learned = isOther ? { findings: {} } : {};
       await this.models.update(tenantId, id, { ...values, ...learned }, apiKey);
       if (keys) await this.keys.replace(tenantId, id, keys);
-      // Calls that are recorded already keep the version before.
+      // Recorded calls keep the previous version.
       if (PRICES.some((price) => after[price] !== before[price])) {
         await this.models.beginPrices(caller, id);
       }
@@ -427,7 +427,7 @@ const PRICES = [
   'batchPriceFactor',
 ] as const satisfies readonly (keyof ModelValues)[];
 
-/** Another value of one of them makes what was learned of the service void. */
+/** Fields whose change invalidates the findings about the service. */
 const SERVICE_FIELDS = ['providerCode', 'category', 'modelName', 'apiHost'] as const;
 
 const NO_USES: LostUses = { knowledgeBases: 0, agents: 0, apiKeys: 0, fallbacks: 0 };
@@ -527,13 +527,13 @@ function hasChanged(stored: readonly ModelKey[], keys: readonly WrittenKey[]): b
   );
 }
 
-/** Every character that a header of HTTP cannot carry (RFC 9110, 5.5), control characters of Latin-1 included. */
+/** Matches characters that an HTTP header cannot carry (RFC 9110, 5.5), control characters of Latin-1 included. */
 const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/;
 
 /** The key without the spaces around it, which copying adds; '' for none. InvalidInputError for one that cannot be sent. */
 function readKey(apiKey: string | null | undefined, authType: AuthType = 'bearer'): string {
   const key = checkedCredential(authType, apiKey?.trim() ?? '');
-  // JSON never is a header by itself.
+  // JSON is never a header by itself.
   if (isCloudAuth(authType)) return key;
   const at = key.search(UNSENDABLE);
   if (at === -1) return key;

@@ -87,7 +87,7 @@ export const modelSheet = sheetOf<ModelView>('Models', {
   updateTime: 'Changed',
 });
 
-/** `keys` may be those of several models. */
+/** `keys` may belong to several models. */
 export function toModelView(model: Model, keys: readonly ModelKey[]): ModelView {
   return ModelView.of(model, {
     modelDescribe: model.modelDescribe ?? '',

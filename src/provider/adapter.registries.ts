@@ -466,7 +466,7 @@ export function mediaAdapters(
 export class UnsupportedProviderError extends DomainError {
   readonly code = 500;
 
-  /** `reason` is a sentence on why this code can have none, where there is more to say than that it is unknown. */
+  /** `reason` is a sentence on why this code has no adapter, where it is not simply unknown. */
   constructor(providerCode: string, codes: readonly string[], reason?: Message) {
     super(
       sentences([
@@ -479,7 +479,7 @@ export class UnsupportedProviderError extends DomainError {
   }
 }
 
-/** Adapters of one kind by provider code. The list given is the whole list. */
+/** Adapters of one kind by provider code. The given list is complete. */
 export class AdapterRegistry<A extends { readonly code: string }> {
   private readonly byCode = new Map<string, A>();
 
@@ -545,7 +545,7 @@ const WITHOUT_MEDIA: ReadonlyMap<string, Message> = new Map([
   ),
 ]);
 
-/** Within this time the task of an image of image_sdk ends. */
+/** The time within which the task of an image of image_sdk ends. */
 const IMAGE_POLL_MS = 120_000;
 
 @Injectable()

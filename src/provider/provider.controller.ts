@@ -32,6 +32,7 @@ export class ProviderController {
     return this.providers.list(caller, query);
   }
 
+  /** One provider. */
   @Get(':id')
   @RequirePermission('system:provider:query')
   @Answers(ProviderView)

@@ -45,7 +45,7 @@ export class ProviderService {
     private readonly audit: AuditLog,
   ) {}
 
-  /** Asks, when codes lose their provider, what used their models. */
+  /** Registers a function that lists what uses models, called when codes lose their provider. */
   join(users: ProviderUsers): void {
     this.users.push(users);
   }
@@ -152,7 +152,7 @@ export class ProviderService {
     if (holder && holder.id !== id) throw new DuplicateProviderCodeError(providerCode);
   }
 
-  /** Says how many models can no longer be called because the codes have no enabled provider any more, and what used them. */
+  /** Reports how many models can no longer be called because the codes have no enabled provider any more, and what used them. */
   private async message(tenantId: string, lostCodes: readonly string[]): Promise<Message> {
     const count =
       lostCodes.length === 0 ? 0 : await this.providers.countModels(tenantId, lostCodes);

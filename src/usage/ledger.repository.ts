@@ -96,7 +96,7 @@ export interface LedgerDay {
   readonly day: string;
 }
 
-/** Writes the usage ledger, and makes old rows fewer. */
+/** Writes the usage ledger, and rolls up old rows. */
 @Injectable()
 export class LedgerRepository {
   constructor(

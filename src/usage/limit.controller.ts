@@ -21,7 +21,7 @@ export class LimitController {
     return this.limits.list(caller, query);
   }
 
-  /** Returns a limit with its current usage. */
+  /** One limit with what is used of it now. */
   @Get(':id')
   @RequirePermission('system:limit:query')
   @Answers(LimitView)

@@ -47,7 +47,7 @@ export class UsageLimit {
 @Entity({ name: 'usage_counter' })
 export class UsageCounter {
   @Bigint(primary) limitId: number;
-  /** 0 for the tenant. */
+  /** The id of the user, key or model; 0 for the tenant. */
   @Bigint(primary) subjectId: number;
   @TenantId() tenantId: string;
   @Bigint(nullable) userId: number | null;

@@ -35,7 +35,7 @@ const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Phrase]>> = 
 
 const SUBJECT_FIELDS = Object.keys(SUBJECTS) as SubjectField[];
 
-/** Limits of a tenant. Each change counts from the next call on, on every process. */
+/** Limits of a tenant. Each change applies from the next call on, on every process. */
 @Injectable()
 export class LimitService {
   constructor(
@@ -105,7 +105,7 @@ export class LimitService {
   ): Promise<Result> {
     try {
       return await this.database.transaction(async () => {
-        // First: it locks the row of the tenant, so that limits are counted one change after the other.
+        // This comes first: it locks the row of the tenant, so that limits are counted one change after the other.
         await this.revision.increment(caller.tenantId);
         const { result, entries } = await work();
         for (const one of entries) await this.audit.record(caller, one);
@@ -116,7 +116,7 @@ export class LimitService {
     }
   }
 
-  /** NotFoundError for a record that the tenant does not have. */
+  /** Throws NotFoundError for a record that the tenant does not have. */
   private async checkSubject(tenantId: string, limit: NewLimitDto): Promise<void> {
     for (const [field, [scope, label]] of Object.entries(SUBJECTS)) {
       const id = limit[field as SubjectField];

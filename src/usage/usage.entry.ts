@@ -17,7 +17,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /**
- * Calls that work for others and cost nothing: a look at the task of a medium, a count of tokens. They are rows of these kinds,
+ * Auxiliary calls, which cost nothing: a lookup of a media task, a count of tokens. They are rows of these kinds,
  * and reports and limits do not count them.
  */
 export const AUXILIARY_KINDS = ['lookup', 'count'] as const;

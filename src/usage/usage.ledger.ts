@@ -16,7 +16,7 @@ import { LedgerRepository } from './ledger.repository.js';
 
 /** The time that an entry waits for others; a killed process loses entries of that time. */
 const FLUSH_MS = 500;
-/** Entries of one statement. */
+/** Maximum entries of one statement. */
 const BATCH = 500;
 /** The timeout of one statement. It may still succeed afterwards; writing twice changes nothing. */
 const ATTEMPT_MS = 10_000;
@@ -38,14 +38,14 @@ type Written = 'written' | 'unavailable';
 export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Usage');
   private readonly spool: Spool<UsageEntry[]>;
-  /** Outside of every request: what is entered in a transaction must not be written in it. */
+  /** The context outside of every request: what is entered in a transaction must not be written in it. */
   private readonly outside = AsyncLocalStorage.snapshot();
   private waiting: UsageEntry[] = [];
   private flushes: IntervalJob | undefined;
   /** Whether spool files exist, of this process or of one that has ended; rechecked periodically. */
   private hasFiles = true;
   private flushed = 0;
-  /** Entries of limited calls, which are written by themselves. */
+  /** Entries of limited calls, which are written separately. */
   private readonly settling = new Set<Promise<void>>();
   /** Writes run one at a time. */
   private flushing: Promise<void> = Promise.resolve();
@@ -100,7 +100,7 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
     return this.settling.size > 0;
   }
 
-  /** Resolves when those are settled. */
+  /** Resolves when the entries of limited calls are settled. */
   async settled(): Promise<void> {
     await Promise.all(this.settling);
   }
@@ -110,7 +110,7 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
     this.flushing = this.flushing
       .then(() => this.writeWaiting())
       .catch((error: unknown) => {
-        // Entries that were not written still wait.
+        // Unwritten entries still wait.
         this.logger.error({ msg: 'Failed to write usage', err: error });
       });
     return this.flushing;

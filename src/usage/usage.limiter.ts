@@ -45,8 +45,8 @@ export interface LimitedCall {
 const RENEWALS = 3;
 
 /**
- * Holds calls to the limits of their tenant: what a call may use at most is reserved before it begins and replaced by what it
- * has used when it ends. Only for models with limits (`LimitedModel.limits`); calls of others come nowhere near.
+ * Enforces the limits of tenants: the most that a call may use is reserved before it begins and replaced by what it
+ * has used when it ends. Only for models with limits (`LimitedModel.limits`); calls of others are not checked.
  */
 @Injectable()
 export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdown {

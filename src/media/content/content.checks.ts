@@ -97,7 +97,7 @@ const FORMATS: Record<MediaType, Readonly<Record<string, string>>> = {
 };
 
 /**
- * The type to hand a resource on as: the declared one, if it is of the category and the first bytes agree. Fails with
+ * The type of the relayed resource: the declared one, if it is of the category and the first bytes agree. Fails with
  * ContentRefusedError.
  */
 export function contentType(type: MediaType, declared: string | undefined, head: Buffer): string {

@@ -42,7 +42,7 @@ export interface UsedTokens {
   readonly estimated: boolean;
 }
 
-/** Failures after which a service may have worked on the request, although nothing of an answer has come. */
+/** Failures after which a service may have worked on the request, although no part of an answer has come. */
 const READ_BY_THEN: readonly UpstreamError['kind'][] = [
   'timeout',
   'aborted',
@@ -59,7 +59,7 @@ const NOTHING: UsedTokens = {
   estimated: false,
 };
 
-/** One call of a model service while it runs. Reading parts allocates nothing. */
+/** A running call of a model service. Reading parts allocates nothing. */
 export class Attempt {
   readonly startedAt = Date.now();
   private readonly started = performance.now();
@@ -79,7 +79,7 @@ export class Attempt {
 
   constructor(readonly start: AttemptStart) {}
 
-  /** Follows the parts of a stream. */
+  /** Records the parts of a stream. */
   read(parts: readonly ChatPart[]): void {
     for (const part of parts) {
       switch (part.type) {
@@ -292,6 +292,6 @@ export interface ModelUse {
   readonly caller: ModelUser;
   readonly feature: Feature;
   readonly agentId?: number | undefined;
-  /** Gets each attempt. */
+  /** Records each attempt. */
   readonly trail?: CallTrail | undefined;
 }

@@ -7,7 +7,7 @@ import type { UpstreamHealth } from './upstream.health.js';
 
 /** The models that a call may go to, and for how long. */
 export interface RouteOptions<M extends ResolvedModel> {
-  /** Tries of each model. */
+  /** Attempts at each model. */
   readonly attempts: number;
   readonly signal: AbortSignal;
   readonly maxRetryAfterMs?: number | undefined;
@@ -17,7 +17,7 @@ export interface RouteOptions<M extends ResolvedModel> {
   readonly fallback: (requested: M, id: number) => Promise<M | undefined>;
   /** Whether a fallback can answer the request. */
   readonly suits: (fallback: M, requested: M) => boolean;
-  /** Attempts in all; those of the asked model are made in any case. */
+  /** Attempts in all; those of the requested model are always made. */
   readonly maxAttempts: number;
   /** After this time no attempt goes to another key or model. */
   readonly maxElapsedMs: number;
@@ -55,7 +55,7 @@ export class CallRoute<M extends ResolvedModel> {
   /** The request is longer than this window: fallbacks must be known to have a larger one. */
   private exceededWindow: number | undefined;
   private readonly startedAt = performance.now();
-  /** Keys, by their places. */
+  /** Refused keys, by their places. */
   private readonly refused = new Set<string>();
   private readonly failed = new Set<string>();
 
@@ -82,7 +82,7 @@ export class CallRoute<M extends ResolvedModel> {
     return this.chosen ? this.use(this.chosen) : this.begin(requested);
   }
 
-  /** Resolves when there is to be another attempt, which `next` then says. Throws what the call fails with when not. */
+  /** Resolves when `next` may be called for another attempt, else throws what the call fails with. */
   async afterFailure(error: unknown, attempt: number): Promise<void> {
     const { chosen, options } = this;
     if (!chosen) return pauseBeforeRetry(error, attempt, options);
@@ -151,7 +151,7 @@ export class CallRoute<M extends ResolvedModel> {
     return model;
   }
 
-  /** Notes what the failure means for the model. Throws what no other attempt can help. */
+  /** Records what the failure means for the model. Throws an error that no other attempt can avoid. */
   private judge(error: unknown, { stage, model }: Chosen<M>): void {
     const { attempts, signal } = this.options;
     if (signal.aborted) throw error;
@@ -206,7 +206,7 @@ export class CallRoute<M extends ResolvedModel> {
 
   /** The model with each key that was not refused in this call. */
   private keysOf(model: M): readonly M[] {
-    // Variants are of the type of their model.
+    // Variants have the type of their model.
     const keys = (model.variants ?? [model]) as readonly M[];
     return keys.filter((one) => !this.refused.has(this.health.keyPlace(one)));
   }

@@ -71,7 +71,7 @@ export function bodyFor(
   return outgoing;
 }
 
-/** Tokens that the messages protocol wants to be fewer than the limit of the answer. */
+/** The thinking budget of the messages protocol, which must be smaller than the limit of the answer. */
 function thinkingBudgetIn({ thinking }: RelayedBody): number {
   const isBudget = typeof thinking === 'object' && thinking !== null && 'budget_tokens' in thinking;
   return isBudget ? Number(thinking.budget_tokens) : 0;
@@ -125,16 +125,16 @@ function remainingWindow(model: ResolvedChatModel, sentTokens: () => number): nu
 /** The fields of request bodies that the model reads. */
 const READ = ['system', 'instructions', 'messages', 'input', 'tools', 'functions'] as const;
 
-/** Values of these names say nothing to the model. */
+/** Fields whose values mean nothing to the model. */
 const STRUCTURE = new Set([
   ...['role', 'type', 'id', 'tool_call_id', 'call_id', 'status', 'detail'],
   ...['tool_use_id', 'signature', 'encrypted_content', 'cache_control'],
 ]);
 
-/** Images of the protocols. */
+/** Types of image parts in the protocols. */
 const IMAGE_FIELDS = new Set(['image_url', 'source']);
 
-/** Tokens of what a relayed body gives a model to read, as estimateMessageTokens counts them. */
+/** Estimated tokens of a relayed body, counted as estimateMessageTokens does. */
 export function estimateBodyTokens(body: RelayedBody): number {
   return READ.reduce((sum, field) => sum + tokensIn(body[field]), 0);
 }

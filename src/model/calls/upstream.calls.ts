@@ -72,7 +72,7 @@ import { CallRoute } from './call.route.js';
 import type { ModelUse } from './attempt.js';
 import { UpstreamHealth } from './upstream.health.js';
 
-/** Attempts of one call over all keys and models; those of the model itself are made in any case. */
+/** Maximum attempts of one call over all keys and models; those of the model itself are always made. */
 const MAX_ATTEMPTS = 10;
 /** The time after an idle timeout within which a call may still go on to another key or model. */
 const FALLBACK_MS = 60_000;
@@ -82,7 +82,7 @@ export interface CallOptions<M extends ResolvedModel> {
   readonly use: ModelUse;
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
-  /** Tries in all, the first included; 1 when absent. */
+  /** Maximum attempts, the first included; 1 when absent. */
   readonly attempts?: number;
   /** See RetryOptions. */
   readonly maxRetryAfterMs?: number;
@@ -334,7 +334,7 @@ export class UpstreamCalls {
   }
 
   /**
-   * One call of a media model; `units` are paid when it succeeds, and without them it is a look at a task. What `make` throws at once, instead of its promise, is no
+   * One call of a media model; `units` are paid when it succeeds, and without them it is a task lookup. What `make` throws synchronously is
    * call.
    */
   media<Made extends MediaResult | readonly MediaResult[]>(
@@ -702,7 +702,7 @@ function started<T>(make: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Tokens of a second of sound at most: models of speech read 12.5 to 25 of them, and speech has fewer than 10 words a second. */
+/** Maximum tokens per second of sound: models of speech read 12.5 to 25, and speech has fewer than 10 words a second. */
 const MAX_HEARD_TOKENS = 25;
 const MAX_SPOKEN_TOKENS = 15;
 
@@ -763,7 +763,7 @@ function settleCompletion(
   attempt.answered(usage, text + reasoning + called);
 }
 
-/** Below /v1 an API key or a model can want each parameter honoured. An agent's own parameters are not those of the request. */
+/** Below /v1 an API key or a model can require every parameter to be honoured. An agent's own parameters are not those of the request. */
 function isStrict(
   { caller: { origin, apiKey }, agentId }: ModelUse,
   { strictParameters }: ResolvedModel,

@@ -37,7 +37,7 @@ export interface Cooldown {
   readonly milliseconds: number;
 }
 
-/** Hashed, so that events reveal neither addresses nor keys. */
+/** Key and circuit are hashed, so that events reveal neither addresses nor keys. */
 interface Places {
   readonly key: string;
   readonly circuit: string;
@@ -46,7 +46,7 @@ interface Places {
 /** The bound exceeds the number of keys and addresses in use at the same time. */
 const MAX_PLACES = 10_000;
 
-/** Failures of the address, whatever is sent to it. */
+/** Failures that concern the address, whatever the request. */
 const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overloaded'];
 
 /**
@@ -56,7 +56,7 @@ const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overlo
  */
 @Injectable()
 export class UpstreamHealth implements OnApplicationShutdown {
-  /** Consecutive failures after which calls pass an address over. */
+  /** Consecutive failures after which calls skip an address. */
   maxFailures = 5;
   private readonly keys = new LRUCache<string, CoolingKey>({ max: MAX_PLACES });
   private readonly circuits = new LRUCache<string, Circuit>({ max: MAX_PLACES });
@@ -200,7 +200,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
     const isOpen = state.openUntil > now;
     const milliseconds = CIRCUIT_MS;
     state.probedUntil = 0;
-    // Calls that were under way, or have no choice, do not prolong it.
+    // A running call, or one without a choice, does not prolong the cooldown.
     if (isOpen) return;
     state.openUntil = now + milliseconds;
     this.publish('circuit', circuit, 'failing', milliseconds);

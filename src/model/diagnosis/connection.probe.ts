@@ -17,7 +17,7 @@ import type { StepLog } from './trial.js';
 const STEP_LIMIT_MS = 10_000;
 
 /**
- * Walks the way to a service: name, connection, certificate, each step for itself. It sends nothing. A step that fails
+ * Tests the way to a service step by step: name, connection, certificate. It sends nothing. A step that fails
  * throws OutboundError or ForbiddenAddressError; the addresses that are connected to have been checked.
  */
 export async function probeConnection(
@@ -161,7 +161,7 @@ async function limited<T>(
       throw new OutboundError('timeout-connect', { cause: error });
     if (kind === 'proxy') throw error;
     const outboundError = outboundErrorOf(error);
-    // Keeps what is known of a certificate beyond that it failed.
+    // A certificate error keeps its details.
     if (outboundError instanceof OutboundError && outboundError.kind === kind) throw outboundError;
     throw new OutboundError(kind, { cause: error });
   }

@@ -41,7 +41,7 @@ export class ModelDiagnosis {
     private readonly calls: UpstreamCalls,
   ) {}
 
-  /** Tells of each step as it begins (`start`) and ends (`step`). */
+  /** Reports each step as it begins (`start`) and ends (`step`). */
   async test(
     caller: Caller,
     id: number,

@@ -27,7 +27,7 @@ export interface TrialRun {
 export interface Trial {
   readonly url: string;
   readonly normalizedAddress: string;
-  /** Keeps the steps `http` and `answer`; throws what it fails with. */
+  /** Records the steps `http` and `answer`; throws what the call fails with. */
   call?(run: TrialRun): Promise<TrialResult>;
 }
 
@@ -38,7 +38,7 @@ function trialOptions<M>(model: M, { use, signal }: TrialRun) {
   return { use, limits: TRIAL_LIMITS, signal, current: () => model };
 }
 
-/** Makes a call that has one answer, and keeps its two steps. Throws what the call throws. */
+/** Makes a call that has one answer, and records its two steps. Throws what the call throws. */
 async function runCall<T>(
   log: StepLog,
   call: () => Promise<T>,
@@ -56,7 +56,7 @@ async function runCall<T>(
   }
 }
 
-/** Keeps a failure of a call as the step that it belongs to. */
+/** Records a failure of a call as the step that it belongs to. */
 function addFailure(log: StepLog, started: number, error: unknown): void {
   const isAnswered = isAboutContent(error);
   if (isAnswered) log.add('http', true, started, msg`The provider answered.`);
@@ -72,7 +72,7 @@ function isAboutContent(error: unknown): boolean {
 export class StepLog {
   readonly steps: DiagnosisStepView[] = [];
 
-  /** `send` is told of each step when it begins, and when it ends. */
+  /** `send` receives each step when it begins, and when it ends. */
   constructor(private readonly send: Steps['send'] = () => undefined) {}
 
   /** Returns the start time of the step, for `add`. */
@@ -81,7 +81,7 @@ export class StepLog {
     return performance.now();
   }
 
-  /** Runs one step and keeps what `describe` says of its result. Throws what the step throws. */
+  /** Runs one step and records the description of its result. Throws what the step throws. */
   async run<T>(
     step: DiagnosisStep,
     work: () => Promise<T> | T,
@@ -236,7 +236,7 @@ async function measure(model: ResolvedEmbeddingModel, run: TrialRun): Promise<Tr
 const QUERY = 'How many days of leave do I have?';
 const DOCUMENTS = ['The canteen opens at noon.', 'Employees have 25 days of leave a year.'];
 
-/** Has two sentences put in order. */
+/** Ranks two sentences. */
 export function rerankTrial(model: ResolvedRerankModel): Trial {
   const url = model.adapter.endpoint(model.connection.address, model.modelName);
   return {

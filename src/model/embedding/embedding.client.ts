@@ -49,7 +49,7 @@ const CONNECT_MS = 10_000;
 const DEFAULT_SLOW_DOWN_MS = 1_000;
 
 const TOTAL_MS = 60_000;
-/** Calls for queries and chat, which do not wait for those of documents. */
+/** Maximum concurrent calls for queries and chat, which do not wait for those of documents. */
 const MAX_CONCURRENT_QUERIES = 8;
 const QUERY_ATTEMPTS = 2;
 const QUERY_MAX_WAIT_MS = 20_000;

@@ -2,7 +2,7 @@ import type { ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-pri
 
 /** Published facts about a model. Absent fields are unknown. */
 export interface CatalogueEntry {
-  /** Tokens in all. */
+  /** Tokens of input and output together. */
   readonly contextWindow?: number;
   /** US dollars per million tokens; of prices in tiers, that of the first. */
   readonly inputPrice?: number;

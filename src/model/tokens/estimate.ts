@@ -22,7 +22,7 @@ const Kind = {
   kana: 11,
   han: 12,
   hangul: 13,
-  /** Half of a character beyond the first plane, such as an emoji. */
+  /** A surrogate, half of a character such as an emoji. */
   surrogate: 14,
   /** Other scripts of two bytes a character, such as Armenian, and Georgian. */
   rare: 15,

@@ -6,7 +6,7 @@ export interface TextSize {
   readonly tokens: number;
 }
 
-/** Code units that a cut may lie before the last place that fits. */
+/** Share of the text by which a cut may lie before the last position that fits. */
 const PRECISION = 0.01;
 /** The share of a beginning in which a word is looked for that ends it. */
 const LAST_WORD = 0.2;
@@ -20,7 +20,7 @@ export function fits(size: TextSize, limit: TextSize): boolean {
 }
 
 /**
- * The longest beginning of a text that fits, to about a hundredth, which ends with a word where it can; empty when
+ * The longest beginning of a text that fits, accurate to about a hundredth, which ends with a word where possible; empty when
  * nothing fits. `written` is what is sent of a beginning: its tags, its escapes.
  */
 export function longestBeginning(
@@ -34,7 +34,7 @@ export function longestBeginning(
   if (longest <= 0) return '';
   const isFitting = (length: number): boolean => {
     const escaped = written(text.slice(0, length));
-    // Counting takes longer than looking at the length.
+    // Counting takes longer than comparing the length.
     return escaped.length <= limit.characters && counter.count(escaped) <= limit.tokens;
   };
   while (longest - shortest > Math.max(1, shortest * PRECISION)) {

@@ -4,7 +4,7 @@ import { tokensByScript } from './estimate.js';
 export interface TokenCounter {
   /** Whether the vocabulary of the model is known; otherwise the count is an estimate that is hardly ever too low. */
   readonly isExact: boolean;
-  /** Tokens of a text as data: what looks like a control token counts as its characters. */
+  /** Counts a text as data: what looks like a control token counts as its characters. */
   count(text: string): number;
 }
 

@@ -17,11 +17,11 @@ const TEXT_PARTS = /(text|thinking|refusal|search_result|tool_use|_tool_result)$
 /** Names that protocols give to the id or the bytes of a file. */
 const FILE_FIELDS = /^file_?(id|data)$/i;
 const ADDRESS = /^\s*[a-z][a-z\d+.-]{0,20}:\/\//i;
-/** Documents and films: no count of their bytes says how many tokens they are. */
+/** Documents and videos, whose bytes do not tell their tokens. */
 const PACKED = /^\s*data:(?!image\/)/i;
 
 /**
- * Tokens of a text at most: its bytes. Tokenizers of models work on bytes or fall back to them, so that no token is shorter
+ * The maximum tokens of a text: its bytes. Tokenizers of models work on bytes or fall back to them, so that no token is shorter
  * than one.
  */
 export function maxTextTokens(text: string): number {
@@ -29,7 +29,7 @@ export function maxTextTokens(text: string): number {
 }
 
 /**
- * Tokens that the service can read of the call at most. Images count as model-window.ts counts them; what an address leads to,
+ * The maximum tokens that the service can read of the call. Images count as model-window.ts counts them; what an address leads to,
  * as the whole context window.
  */
 export function maxInputTokens(

@@ -10,7 +10,7 @@ import { safeText } from './safe-text.js';
 import { abortedError, UpstreamError, upstreamErrorOf } from './upstream.error.js';
 
 /**
- * How a call identifies itself to the model service: by its key, as the protocol sends keys (`bearer`) or in the header
+ * The way a call identifies itself to the model service: by its key, as the protocol sends keys (`bearer`) or in the header
  * `api-key`; by a token of Microsoft Entra or of Google; or by a signature of AWS (SigV4).
  */
 export const AUTH_TYPES = ['bearer', 'api-key', 'entra', 'google', 'aws'] as const;
@@ -19,7 +19,7 @@ type CloudAuthType = Exclude<AuthType, 'bearer' | 'api-key'>;
 
 /** The identity of a call. Only cloud types read `mayUseHost`. */
 export interface CallIdentity {
-  /** Default: `bearer`. */
+  /** The type of authentication; `bearer` by default. */
   readonly authType?: AuthType | undefined;
   /** Whether a call without a credential may use the identity that the cloud gave to this host. */
   readonly mayUseHost?: boolean | undefined;
@@ -201,7 +201,7 @@ async function signed(
 
 interface Expiring<T> {
   readonly value: T;
-  /** Milliseconds since 1970; undefined for what does not expire. */
+  /** Expiry in milliseconds since 1970; undefined for a credential that does not expire. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -211,7 +211,7 @@ interface Fetched<T> {
   renewAt?: number;
 }
 
-/** Tokens are renewed so long before they expire, and at the latest when half of their time is over. */
+/** Tokens are renewed this long before they expire, and at the latest when half of their time is over. */
 const RENEWAL_MS = 120_000;
 const MAX_IDENTITIES = 1_000;
 

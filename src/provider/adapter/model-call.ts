@@ -33,7 +33,7 @@ export interface ModelCallOptions {
   readonly limits: CallLimits;
   readonly signal: AbortSignal;
   readonly findings?: ServiceFindings | undefined;
-  /** Is told what the service says of its rate limits, by names of headers in lower case, of a failed call as well. */
+  /** Receives the rate limit headers of the service, by lower-case name, of a failed call as well. */
   readonly onRateLimits?: ((limits: Readonly<Record<string, string>>) => void) | undefined;
 }
 
@@ -60,14 +60,14 @@ export interface ModelRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Parameters that this call can do without, and others cannot: the service may refuse them. */
+  /** Parameters that are optional for this call only: the service may refuse them. */
   readonly optional?: readonly string[];
   /** The connection itself, or more; its identity replaces the key in the headers. */
   readonly secrets: Secrets & CallIdentity;
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Room for 256 vectors of 4,096 numbers. */
+/** Fits 256 vectors of 4,096 numbers. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -142,7 +142,7 @@ export async function postFormToModel(
   return answer.response;
 }
 
-/** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
+/** Gets the JSON at an address of a model service. Fails like postToModel. */
 export async function getJson(
   http: OutboundHttp,
   request: Omit<ModelRequest, 'body'>,

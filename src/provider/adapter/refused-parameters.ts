@@ -12,12 +12,12 @@ export type FindingValue = string | number;
  */
 export type Findings = ReadonlyMap<string, FindingValue>;
 
-/** Keeps what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
+/** Stores what one call learns of a service. Without it a call still adapts itself, but nothing is remembered or reported. */
 export interface ServiceFindings {
   readonly facts: Findings;
   /** Parameters whose absence would be noticed are sent, so that the service refuses them. */
   readonly isStrict?: boolean;
-  /** Keeps what a call has learned once the service has answered it. Never fails. */
+  /** Stores what a call has learned once the service has answered it. Never fails. */
   keep(learned: Findings): Promise<void>;
   /** Reports parameters that were omitted although a caller may have set them. */
   leftOut(names: readonly string[]): void;
@@ -88,7 +88,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   enable_thinking: NAMED,
   chat_template_kwargs: NAMED,
   strict: WORD,
-  // Services of the responses protocol store every answer where it does not say that they shall not.
+  // Services of the responses protocol store every answer unless told not to.
   store: { isWord: true, isDispensable: (body) => 'messages' in body },
   metadata: WORD,
   user: WORD,
@@ -219,7 +219,7 @@ function refusedIn(refusal: string, body: JsonRecord): readonly Refused[] {
   return refused;
 }
 
-/** There are too many texts, or they are too long. */
+/** Refusals of too many or too long texts. */
 const OF_INPUTS = /batch|too many|at most|tokens?\b|\blength\b|too long/i;
 
 function guessedIn(body: JsonRecord): readonly Refused[] {

@@ -15,7 +15,7 @@ const ASKED_DURATION = new RegExp(
   'i',
 );
 const ASKED_SECONDS_IN_CHINESE = /(\d{1,9}(?:\.\d{1,9})?)\s?秒(?:钟)?(?:之|以)?后/u;
-/** Services say it at the beginning of a text. */
+/** Services put the wait at the beginning of a text. */
 const MAX_TEXT_CHARS = 4_000;
 const MAX_DEPTH = 6;
 const MAX_LISTED = 10;
@@ -28,7 +28,7 @@ interface RetryHeaders {
 }
 
 /**
- * How long a service asks to wait by its headers: milliseconds, or Retry-After (RFC 9110, 10.2.3) in seconds or as an HTTP date. At
+ * The wait that the headers of a service ask for: milliseconds, or Retry-After (RFC 9110, 10.2.3) in seconds or as an HTTP date. At
  * most a day; undefined where there is none that can be read.
  */
 export function retryAfterMs(headers: RetryHeaders, now = Date.now()): number | undefined {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { abortedError, UpstreamError } from './upstream.error.js';
 
 export interface RetryOptions {
-  /** Tries in all, the first included. */
+  /** Maximum attempts, the first included. */
   readonly attempts: number;
   readonly signal: AbortSignal;
   /** A service whose Retry-After is longer is not called again. Without this limit, Retry-After is cut to 20 seconds. */
@@ -15,9 +15,9 @@ export interface RetryOptions {
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Follows the attempts of a stream. */
+/** Observes the attempts of a stream. */
 export interface StreamWatch<T> {
-  /** Gets each part before the reader does. */
+  /** Receives each part before the reader does. */
   read(part: T): void;
   /** Called once for each attempt that was opened or failed to open. `left`: the reader wants no more. */
   end(how: 'whole' | 'left' | { readonly error: unknown }): void;

@@ -10,9 +10,9 @@ export interface Secrets {
 }
 
 const MAX_TEXT_CHARS = 300;
-/** Shorter ones are placeholders such as "x", and would hit ordinary words. */
+/** Shorter credentials are placeholders such as "x", and would match ordinary words. */
 const MIN_CREDENTIAL_CHARS = 4;
-/** Vendors echo the first or last characters of a key; this many in a row are no accident. */
+/** Vendors echo the first or last characters of a key; a match of this length is no accident. */
 const MIN_ECHO_CHARS = 6;
 
 /** Masked echoes of a key: sk-ab****cd, sk-ab...cd, sk-ab…cd */

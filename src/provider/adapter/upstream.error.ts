@@ -54,7 +54,7 @@ interface UpstreamErrorDetails {
 export class UpstreamError extends DomainError {
   readonly code = 500;
   readonly kind: UpstreamErrorKind;
-  /** HTTP status of the service, where it answered one. */
+  /** HTTP status of the service's answer, if there was one. */
   readonly status?: number;
   /** Whether the same call may succeed a moment later. */
   readonly retryable: boolean;
@@ -264,7 +264,7 @@ export function parseRecord(text: string, secrets?: Secrets): JsonRecord {
   const isObject = text.startsWith('{');
   if (secrets && !isObject && PLAIN_TEXT.test(text) && !isJson(text)) {
     const failure = errorInAnswer(text, secrets);
-    // Words that mean nothing known are no answer of the protocol.
+    // Text without a known meaning is no answer of the protocol.
     if (
       failure.kind !== 'invalid-request' ||
       /\b(?:error|failed|failure|exception|refused)\b/i.test(text)
@@ -288,7 +288,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** Words, not the beginning of JSON or of a page. */
+/** Matches words, not the beginning of JSON or of a page. */
 const PLAIN_TEXT = /^\s*(?:[\p{L}[]|<\d)/u;
 
 export function protocolError(what: Message, cause?: unknown): UpstreamError {

@@ -125,7 +125,7 @@ function textOf(json: unknown, depth: number): string {
   }
   if (!isRecord(json)) return '';
   const text = textOfRecord(json, depth);
-  // OpenRouter: what the service behind it has answered.
+  // OpenRouter puts the answer of the service behind it here.
   const inner = textOf(recordIn(json, 'metadata')?.['raw'], depth + 1);
   return joined(text, inner);
 }
@@ -225,7 +225,7 @@ const TOO_LONG: readonly RegExp[] = [
   /(?:上下文|输入|提示|prompt).{0,12}(?:超出|超过|过长|超长)/iu,
 ];
 
-/** First the account, because services report it as a limit of the rate as well. */
+/** The account comes first, because services report it as a rate limit as well. */
 const MEANINGS: readonly (readonly [VendorMeaning, RegExp])[] = [
   [
     'exhausted',
@@ -310,7 +310,7 @@ export function meaningOf(
   return ofCode ?? MEANING_OF_TEXT.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
-/** Some services answer 400 whatever is wrong. */
+/** Some services answer 400 for any failure. */
 function meaningOf400(words: string, text: string): VendorMeaning | undefined {
   const code = /invalid_?api_?key|api_?key_?invalid/i.test(words) ? 'authentication' : undefined;
   const model = /model_?not_?(?:found|exist)/i.test(words) ? 'not-found' : undefined;

@@ -124,7 +124,7 @@ export interface Generation {
   readonly frequencyPenalty?: number;
   readonly presencePenalty?: number;
   /**
-   * How much a model that thinks is to think, in the word of its service. Only some protocols have it, and of these the messages
+   * The effort of a model that thinks, in the word of its service. Only some protocols have it, and of these the messages
    * protocol has no NO_EFFORT.
    */
   readonly effort?: string;

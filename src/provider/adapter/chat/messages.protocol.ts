@@ -118,7 +118,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
   };
 }
 
-/** One text, or its blocks where one of them is marked. */
+/** A text, or its blocks where one of them is marked. */
 function systemOf(
   messages: readonly Extract<ChatMessage, { role: 'system' }>[],
 ): string | Record<string, unknown>[] {

@@ -6,7 +6,7 @@ import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import { isEndMark } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';
 
-/** Longest event that is accepted, as in StreamDecoder. */
+/** Maximum size of an event, as in StreamDecoder. */
 const MAX_EVENT_BYTES = 1024 * 1024;
 
 const END_OF_EVENT = Buffer.from('\n\n');
@@ -134,7 +134,7 @@ export class EventRelay implements ReadAnswer {
 }
 
 /**
- * A carriage return alone ends a line, too (WHATWG HTML, 9.2); no service is known to write it. As a line feed, so that events
+ * Turns lone carriage returns, which end a line, too (WHATWG HTML, 9.2), into line feeds; no service is known to write one. Thus events
  * end where clients see their end. One at the end may belong to a line feed that follows.
  */
 function withLineFeeds(data: Buffer): Buffer {

@@ -55,7 +55,7 @@ export class RepeatedChunk {
     const [opening, second] = data.matchAll(OPENING);
     if (opening === undefined || second !== undefined) return;
     const start = opening.index + opening[0].length;
-    // Not where JSON has escaped something of the text.
+    // Text that JSON has escaped cannot be a pattern.
     if (!data.startsWith(`${content}"`, start)) return;
     const [before, after] = [data.slice(0, start), data.slice(start + content.length)];
     if (!isTextOfAnswer(before, after)) return;

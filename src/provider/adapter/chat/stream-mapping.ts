@@ -177,7 +177,7 @@ class AnswerState {
   private hasText = false;
   private calledTools = false;
   private expectation: AnswerExpectation = {};
-  /** Undefined where the request has none. */
+  /** The stop sequences; undefined where the request has none. */
   private stops: StopSequences | undefined;
 
   constructor(
@@ -188,7 +188,7 @@ class AnswerState {
   expect(expectation: AnswerExpectation): void {
     this.expectation = expectation;
     if (expectation.stop?.length) this.stops = new StopSequences(expectation.stop);
-    // Before JSON, a closing tag is waited for in any case.
+    // Text before JSON waits for a closing tag in any case.
     if (expectation.beginsInside && !expectation.isJson) this.tags.beginInside();
   }
 

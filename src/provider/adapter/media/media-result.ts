@@ -81,7 +81,7 @@ export function embeddedMedium(
   return { mimeType, b64Json, dataUrl: `data:${mimeType};base64,${b64Json}` };
 }
 
-/** Why an answer holds no result: the error in it, or that it is empty. */
+/** The error of an answer without a result: the error in it, or that it is empty. */
 export function emptyResult(type: MediaType, answer: unknown, secrets: Secrets): UpstreamError {
   if (isRecord(answer)) {
     const { error, code } = answer;

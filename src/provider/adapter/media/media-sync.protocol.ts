@@ -156,7 +156,7 @@ type Body = Record<string, unknown>;
 
 const DEFAULT_VOICE = 'alloy';
 const DEFAULT_FORMAT = 'mp3';
-/** People copy whole addresses from documentation. */
+/** Users copy complete addresses from documentation. */
 const ENDPOINTS = [
   ...['/images/generations', '/images/edits', '/videos', '/moderations'],
   ...['/audio/speech', '/audio/transcriptions', '/audio/translations'],

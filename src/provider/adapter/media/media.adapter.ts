@@ -92,9 +92,9 @@ export interface PredictionLookup {
 /** The result of a media call; an unused field is null, never absent. */
 export interface MediaResult {
   readonly type: MediaType;
-  /** Known from the start, also of a task that has no resource yet. */
+  /** The media type, known from the start, also of a task that has no resource yet. */
   readonly mimeType: string | null;
-  /** Always http or https. */
+  /** The address of the resource, always http or https. */
   readonly url: string | null;
   readonly b64Json: string | null;
   readonly dataUrl: string | null;
@@ -130,7 +130,7 @@ export function isTextFormat(format: TranscriptFormat): boolean {
 export interface TranscriptionCall {
   readonly model: string;
   readonly file: ModelFile;
-  /** `translate`: into English. */
+  /** Whether to transcribe, or to `translate` into English. */
   readonly task: 'transcribe' | 'translate';
   readonly format: TranscriptFormat;
   /** Further fields of the form, in the words of the protocol. */

@@ -229,7 +229,7 @@ export function usageIn(answer: unknown): Usage | undefined {
 const VALID_MS = 3 * 60_000;
 
 /**
- * The bearer token of one call to Zhipu: a key of the form `id.secret` becomes a JWT that the secret signs (HS256), its
+ * The bearer token of one call to Zhipu: a key of the form `id.secret` becomes a JWT signed with the secret (HS256), its
  * times in milliseconds unlike in RFC 7519. A key of another form is sent as it is.
  */
 export function zhipuToken(credential: string, now = Date.now()): string {
