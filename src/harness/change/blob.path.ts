@@ -4,12 +4,12 @@ import { join } from 'node:path';
 const TENANT = /^\w{1,20}$/;
 const HASH = /^[\da-f]{64}$/;
 
-/** The folder of all kept contents. */
+/** The folder of all stored contents. */
 export function blobRoot(dataDir: string): string {
   return join(dataDir, 'harness', 'blobs');
 }
 
-/** The folder of a tenant's kept contents; undefined when no tenant can have this id. */
+/** The folder of a tenant's stored contents; undefined when no tenant can have this id. */
 export function tenantBlobs(root: string, tenantId: string): string | undefined {
   return TENANT.test(tenantId) ? join(root, tenantId) : undefined;
 }

@@ -35,17 +35,17 @@ export class BlobStore {
     });
   }
 
-  /** Keeps the bytes, also through a loss of power, and answers their SHA-256. Keeping them again costs one read. */
+  /** Stores the bytes durably and returns their SHA-256. Storing them again costs one read. */
   async put(tenantId: string, bytes: Uint8Array): Promise<string> {
     const hash = sha256(bytes);
     const path = this.pathOf(tenantId, hash);
-    // A damaged one is written again; one that is whole may have been kept without a flush, for a snapshot.
+    // A damaged content is written again; an intact one may have been stored without a flush, for a snapshot.
     if (!(await contentOf(path))?.equals(bytes)) await write(path, bytes);
     await this.flush(path);
     return hash;
   }
 
-  /** The bytes; undefined when they were never kept, were lost or are damaged. */
+  /** The bytes; undefined when they were never stored, were lost or are damaged. */
   async get(tenantId: string, hash: string): Promise<Buffer | undefined> {
     const bytes = await contentOf(this.pathOf(tenantId, hash));
     if (!bytes || sha256(bytes) === hash) return bytes;
@@ -53,7 +53,7 @@ export class BlobStore {
     return undefined;
   }
 
-  /** Whether something is kept under the hash; only `get` says whether it is whole. */
+  /** Whether something is stored under the hash; only `get` says whether it is intact. */
   async has(tenantId: string, hash: string): Promise<boolean> {
     return (await this.sizeOf(tenantId, hash)) !== undefined;
   }
@@ -158,7 +158,7 @@ export interface NewArtifact {
   readonly bytes: Uint8Array;
 }
 
-/** The wholes of which a model saw a part, kept for people and for later turns. */
+/** Complete contents of which a model saw a part, stored for people and for later turns. */
 @Injectable()
 export class Artifacts {
   private readonly limitBytes: number;
@@ -173,8 +173,8 @@ export class Artifacts {
   }
 
   /**
-   * Keeps an artifact of the run and answers its id; undefined when the run has no room left for it. The content is
-   * on disk before the row is written: inside a transaction call `BlobStore.put` first, so that this finds it there.
+   * Stores an artifact of the run and returns its id; undefined when it exceeds the run's remaining allowance. The content
+   * is on disk before the row is written: inside a transaction call `BlobStore.put` first, so that this finds it there.
    */
   async keep(
     run: Pick<HarnessRun, 'id' | 'tenantId'>,

@@ -43,7 +43,7 @@ export interface NetChange<Change = Recorded> {
   readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
   readonly before: KeptState | null;
   readonly after: KeptState | null;
-  /** Whether the content before the first change was kept. */
+  /** Whether the content before the first change is stored. */
   readonly restorable: boolean;
   /** Oldest first. */
   readonly changes: readonly Change[];
@@ -173,7 +173,7 @@ interface Sides {
 }
 
 interface ComparedSides extends Sides {
-  /** False when the content before was not kept. */
+  /** False when the content before was not stored. */
   readonly restorable: boolean;
 }
 
@@ -314,13 +314,13 @@ export class FileChanges implements OnApplicationShutdown {
       await this.repository.insert(piece.map((file) => rowOf(run, toolCallId, file)));
     }
     const subject = { toolCallId };
-    let room = MAX_TOTAL_DIFF_BYTES;
+    let remainingBytes = MAX_TOTAL_DIFF_BYTES;
     const changed = files.slice(0, MAX_EVENTS).map((file): EventDraft => {
       const { operation, additions, deletions } = file;
       const { path, op } = operation;
-      room -= Buffer.byteLength(file.diff);
+      remainingBytes -= Buffer.byteLength(file.diff);
       const shownDiff =
-        room >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
+        remainingBytes >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
       const { diff, diffTruncated } = shownDiff;
       const data = { path, op, additions, deletions, diff, diffTruncated };
       return { type: 'file.changed', data, subject };
@@ -381,13 +381,13 @@ export class FileChanges implements OnApplicationShutdown {
     taskOf: (file: File) => CompareTask,
   ): Promise<Comparison[]> {
     const compared: Comparison[] = [];
-    let room = MAX_TOTAL_DIFF_BYTES;
+    let remainingBytes = MAX_TOTAL_DIFF_BYTES;
     for await (const piece of yieldingChunks(files, COMPARED_AT_ONCE)) {
       if (Date.now() >= deadline) break;
-      const job = { tasks: piece.map(taskOf), deadline, withDiffs: room > 0 };
+      const job = { tasks: piece.map(taskOf), deadline, withDiffs: remainingBytes > 0 };
       for (const comparedFile of await this.thread.run('compare', job)) {
-        const one = this.maskedComparison(comparedFile, room);
-        room -= Buffer.byteLength(one.diff);
+        const one = this.maskedComparison(comparedFile, remainingBytes);
+        remainingBytes -= Buffer.byteLength(one.diff);
         compared.push(one);
       }
     }
@@ -395,16 +395,16 @@ export class FileChanges implements OnApplicationShutdown {
     return compared;
   }
 
-  private maskedComparison(compared: Compared | undefined, room: number): Comparison {
+  private maskedComparison(compared: Compared | undefined, remainingBytes: number): Comparison {
     if (!compared) return NOT_COMPARED;
     const { additions, deletions, diff, cut, damaged } = compared;
     for (const hash of damaged) this.logger.error({ msg: 'Stored content is damaged', hash });
-    if (room <= 0) return { additions, deletions, diff: '', diffTruncated: true };
+    if (remainingBytes <= 0) return { additions, deletions, diff: '', diffTruncated: true };
     const cutDiff = cutLines(this.mask.apply(diff), MAX_DIFF_BYTES);
     return { additions, deletions, diff: cutDiff.text, diffTruncated: cut || cutDiff.cut };
   }
 
-  /** A side whose content is kept; null where the file is not there. */
+  /** One side of a comparison, from stored content; null where the file does not exist. */
   private keptSide(
     tenantId: string,
     state: KeptState | null,

@@ -17,7 +17,7 @@ import { storableText } from '../store/columns.repository.js';
 const COMPACTION_SHARE = 0.75;
 /** Target size of a compaction, so that the next call does not compact again. */
 const TARGET_SHARE = 0.6;
-/** Outputs of tools that stay, newest first: so many tokens, in small windows a share of them. */
+/** Newest tool outputs that are retained: a number of tokens, and a share of small windows. */
 const RETAINED_OUTPUT_TOKENS = 40_000;
 const RETAINED_OUTPUT_SHARE = 0.3;
 /** Newest messages that stay behind a summary, as a share of the window. */
@@ -152,13 +152,13 @@ function ratioOf({ headTokens, units }: Rendering, { madeAfter, ratio }: Compact
   return Math.min(RATIOS.most, Math.max(RATIOS.least, counted / estimated));
 }
 
-/** The newest result whose output is left out, so that the newest outputs stay that there is room for: one at least. */
+/** The newest result whose output is pruned. Newer outputs stay as far as they fit, but at least one. */
 function pruneEnd({ conversation, limit }: ContextParts, state: Compaction, ratio: number): number {
-  let room = Math.min(RETAINED_OUTPUT_TOKENS, limit * RETAINED_OUTPUT_SHARE);
+  let remainingTokens = Math.min(RETAINED_OUTPUT_TOKENS, limit * RETAINED_OUTPUT_SHARE);
   const outputs = conversation.results.filter((result) => isPrunable(result)).toReversed();
   const end = outputs.find((result, index) => {
-    room -= estimateTokens(result.content) * ratio;
-    return index > 0 && room < 0;
+    remainingTokens -= estimateTokens(result.content) * ratio;
+    return index > 0 && remainingTokens < 0;
   });
   return Math.max(state.prunedThrough, end?.sequence ?? 0);
 }
@@ -166,10 +166,10 @@ function pruneEnd({ conversation, limit }: ContextParts, state: Compaction, rati
 /** The units that a summary would replace: all but the newest ones. None when that is not worth it. */
 function summarisable(rendering: Rendering, limit: number, ratio: number): readonly Unit[] {
   const { units } = rendering;
-  let room = limit * RETAINED_TAIL_SHARE;
+  let remainingTokens = limit * RETAINED_TAIL_SHARE;
   const lastOld = units.findLastIndex(({ tokens }, index) => {
-    room -= tokens * ratio;
-    return room < 0 && index < units.length - 1;
+    remainingTokens -= tokens * ratio;
+    return remainingTokens < 0 && index < units.length - 1;
   });
   const old = units.slice(0, lastOld + 1);
   const saved = old.reduce((sum, { tokens }) => sum + tokens, 0) * ratio;
@@ -215,7 +215,7 @@ const ANSWER_SHARE = 1 / 10;
 const MAX_ANSWER_TOKENS = 4_096;
 /** Size of the summary's request as a share of the tokens that may be sent: estimates differ from services' counts. */
 const REQUEST_SHARE = 0.6;
-/** Characters for each token of the answer that are kept; more than a model writes. */
+/** Characters that are stored for each token of the answer; more than a model writes. */
 const CHARS_PER_TOKEN = 6;
 
 export interface SummaryJob {
@@ -315,9 +315,9 @@ function unitText({ message, calls, results }: Unit, scale: number): string {
 
 /** Beginning and end, where the point of most texts is. */
 function cut(text: string, characters: number): string {
-  const room = Math.max(1, Math.floor(characters));
-  if (text.length <= room) return text;
-  const half = Math.ceil(room / 2);
+  const maxChars = Math.max(1, Math.floor(characters));
+  if (text.length <= maxChars) return text;
+  const half = Math.ceil(maxChars / 2);
   const omittedCount = text.length - 2 * half;
   return `${text.slice(0, half)} [… ${omittedCount} characters …] ${text.slice(-half)}`.toWellFormed();
 }

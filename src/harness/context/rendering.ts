@@ -250,12 +250,12 @@ function requirementOf(content: string, images: readonly ContentPart[]): ChatMes
 
 /** Messages of the user are sent verbatim, not summarized: the newest that fit. */
 function saidBefore(units: readonly Unit[], limit: number): ChatMessage[] {
-  let room = limit * SAID_SHARE;
+  let remainingTokens = limit * SAID_SHARE;
   const messages: ChatMessage[] = [];
   for (const { message } of units.toReversed()) {
     if (message.role !== 'USER') continue;
-    room -= estimateTokens(message.content);
-    if (room < 0) break;
+    remainingTokens -= estimateTokens(message.content);
+    if (remainingTokens < 0) break;
     messages.unshift({ role: 'user', content: message.content });
   }
   return messages;
@@ -323,12 +323,12 @@ function pointer(artifactId: unknown): string {
   return `The output of this call was left out to save room.${hint} Call the tool again if you need it.`;
 }
 
-/** A text that would leave no room for work is shown in part. */
+/** A text too long for the window is shown in part. */
 function skillText({ mark, limit }: ContextParts, name: string, body: string): string {
-  const room = Math.floor(limit * SKILL_SHARE);
-  if (estimateTokens(body) <= room) return mark.data(`skill ${name}`, body);
+  const maxTokens = Math.floor(limit * SKILL_SHARE);
+  if (estimateTokens(body) <= maxTokens) return mark.data(`skill ${name}`, body);
   // A character is a token at most.
-  const beginning = body.slice(0, room).toWellFormed();
+  const beginning = body.slice(0, maxTokens).toWellFormed();
   const rest = mark.note(
     `The text is too long for your window and was cut here. The whole file: read_skill_resource with path SKILL.md.`,
   );

@@ -32,8 +32,8 @@ const WORKSPACE_FOLDERS = ['.agents/skills', '.claude/skills', '.codex/skills'] 
 const READ_MS = 30_000;
 
 /**
- * The skills of runs. A run keeps those that it found when it began, with their texts: a later owner gives the model the
- * same ones, even if the files have changed. A new run looks again.
+ * The skills of runs. The skills found when a run began are stored with their texts: a later owner gives the model the
+ * same ones, even if the files have changed. A new run discovers them again.
  */
 @Injectable()
 export class HarnessSkills implements OnModuleInit {
@@ -61,8 +61,8 @@ export class HarnessSkills implements OnModuleInit {
   }
 
   /**
-   * The skills that the run keeps. Those of a run that has none yet are looked for now, and kept together with the event
-   * that says so. It may read many files: call it outside of transactions. FencedError.
+   * The stored skills of the run. If it has none yet, they are discovered now, and stored together with their event. It
+   * may read many files: call it outside of transactions. Fails with FencedError.
    */
   async of(claim: RunClaim, workspace: string, signal: AbortSignal): Promise<RunSkills> {
     const storedSkills = await this.skills.of({ tenantId: claim.tenantId, id: claim.runId });

@@ -43,11 +43,11 @@ interface StartedCall {
   readonly sentTokens: number;
 }
 
-/** One try of a call, and what the model has written in it so far. */
+/** One attempt of a call, and what the model has written in it so far. */
 export interface ModelAnswer extends StartedCall {
   readonly iteration: number;
   readonly attempt: number;
-  /** The number of the run's last event when the try began. */
+  /** The number of the run's last event when the attempt began. */
   readonly sequence: number;
   text: string;
   thinking: string;
@@ -56,25 +56,25 @@ export interface ModelAnswer extends StartedCall {
   providerState?: ProviderState;
   usage: Usage | undefined;
   durationMs: number;
-  /** The model that answers: a fallback, where that of the run failed. */
+  /** The model that answers: the run's model, or a fallback after its failure. */
   model?: ResolvedChatModel;
 }
 
 export type ModelResult =
   | { readonly kind: 'answer'; readonly answer: ModelAnswer }
-  /** The tool calls of the answer cannot be read. */
+  /** The answer contains tool calls that cannot be parsed. */
   | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
-  /** The service failed in a way that may pass, also when tried again, or its provider is disabled. */
+  /** The service failed in a way that may pass, even after retries, or its provider is disabled. */
   | { readonly kind: 'unavailable'; readonly error: DomainError }
   | { readonly kind: 'refused'; readonly error: UpstreamError }
-  /** The request is longer than the window of the model. */
+  /** The request exceeds the window of the model. */
   | { readonly kind: 'overflow'; readonly error: UpstreamError };
 
 interface CallEnd extends Omit<ModelCallEnd, 'cost'> {
   readonly model: ResolvedChatModel;
 }
 
-/** Codes of model.turn.abandoned, which existing clients know. */
+/** Codes of model.turn.abandoned, which existing clients parse. */
 const ABANDONED: Readonly<Partial<Record<UpstreamError['kind'], string>>> = {
   timeout: 'MODEL_DEADLINE_EXCEEDED',
   content: 'PROTOCOL_REJECTED',
@@ -147,8 +147,8 @@ export class ModelCalls {
   }
 
   /**
-   * Looks the model of the run up again: a key or a setting that was changed counts from the next call on. Answers that
-   * the model is unavailable while its provider is disabled or missing; fails when the model itself is gone.
+   * Resolves the model of the run again: a changed key or setting applies from the next call on. Reports that the model
+   * is unavailable while its provider is disabled or missing; fails when the model itself is gone.
    */
   async refresh(
     context: RunContext,
@@ -164,7 +164,7 @@ export class ModelCalls {
     }
   }
 
-  /** The key of a model must not be in what is stored. */
+  /** Registers the model's key for masking in everything that is stored. */
   private learnKey(context: RunContext, { connection }: ResolvedChatModel): void {
     const { credential } = connection;
     if (credential === undefined || context.secrets.includes(credential)) return;
@@ -298,7 +298,7 @@ export class ModelCalls {
         use: { caller, feature: 'harness', trail },
         limits,
         signal,
-        // Looked up before the attempt was stored; `call` repeats.
+        // The model was resolved before the attempt was stored; `call` retries.
         current: () => model,
         firstAttempt: trail.size + 1,
       });
@@ -336,7 +336,7 @@ export class ModelCalls {
     { kind, retryAfterMs = 0 }: UpstreamError,
   ): Promise<void> {
     const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
-    // A fifth more or less, so that many runs do not retry at the same moment.
+    // A jitter of 20 % keeps many runs from retrying at the same moment.
     const spread = backoff * (0.8 + Math.random() * 0.4);
     const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)));
     const failureKind = this.mask.apply(kind);
@@ -361,7 +361,7 @@ export class ModelCalls {
     return { effectId, sentTokens };
   }
 
-  /** Replaces the estimate of the beginning with what the call has used. */
+  /** Replaces the initial estimate with the actual usage of the call. */
   private async endCall(
     writer: RunWriter,
     { effectId, sentTokens }: StartedCall,

@@ -47,9 +47,9 @@ export class InterruptedCommands {
   }
 
   /**
-   * The same for the last command of a run that has ended, which has kept its workspace for that; its partial output goes,
-   * too. What cannot be removed is logged; fails, and is to be tried again, when the database is unavailable or the signal
-   * aborts.
+   * The same for the last command of a run that has ended and retained its workspace lock for this; also removes its
+   * partial output. Files that cannot be removed are logged. Fails, and must be tried again, when the database is
+   * unavailable or the signal aborts.
    */
   async removeLeftovers(
     { tenantId, id: runId, sessionId }: LeftHolder,
@@ -89,7 +89,7 @@ const SUSPENDED = msg`The server stopped in the middle of a tool call, and its o
 
 /** Time that an owner on another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;
-/** A process of this host that still runs after so long is stuck: the outcome of its call counts as unknown. */
+/** Time after which a process of this host that still runs is stuck: its call's outcome counts as unknown. */
 const MAX_WAIT_MS = 10 * 60_000;
 const POLL_MS = 500;
 /** Files that the event of an uncertain call names; the effect has them all. */

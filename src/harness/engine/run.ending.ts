@@ -31,8 +31,8 @@ export class RunEnding {
   ) {}
 
   /**
-   * Cancels a run in any state, on the caller's request. One that no process holds ends at once; the owner of one that is
-   * held is asked to end it, and is forced to within 10 seconds. `changed` is false for a run that has ended or is already
+   * Cancels a run in any state, on the caller's request. A run without an owner ends at once; the owner of a leased run is
+   * asked to end it, and is forced to within 10 seconds. `changed` is false for a run that has ended or is already
    * being cancelled.
    */
   async requestCancel(

@@ -290,7 +290,7 @@ export class RunLoop {
       else if (error instanceof ProviderUnavailableError) await this.suspend(lease, error.message);
       else await this.end(lease, this.endOf(run, error));
     } catch (failure) {
-      // The run stays held until its lease ends; then it is claimed again.
+      // The run stays leased until its lease ends; then it is claimed again.
       this.logger.error({ msg: 'Failed to end run', runId, err: failure, cause: error });
     }
   }
@@ -516,7 +516,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     }
   }
 
-  /** Undefined when the run cannot be claimed now: it is held, parked, ended, or has to wait. */
+  /** Undefined when the run cannot be claimed now: it is leased, parked, ended, or has to wait. */
   private async claim({
     tenantId,
     id,
@@ -559,7 +559,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     return taken ? undefined : 'workspace_busy';
   }
 
-  /** Records once why the run keeps waiting. */
+  /** Records once why the run still waits. */
   private async wait(writer: RunWriter, reason: QueueReason): Promise<void> {
     await this.store.runs.postpone(writer.run, WAIT_SECONDS);
     if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;

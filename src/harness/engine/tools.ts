@@ -486,8 +486,8 @@ function plannedPaths(plan: Plan | null, workspace: Workspace): ReadonlySet<stri
 }
 
 /**
- * Executes the tasks, so many at a time; answers the results in the order of the list. After a failure no further task
- * begins, and the failure is thrown only when none is executing any more: what the tasks depend on may then be closed.
+ * Executes the tasks with limited concurrency and returns the results in the order of the list. After a failure no
+ * further task starts, and the failure is thrown once all running tasks have ended, so that resources can be closed.
  */
 export async function inParallel<T>(
   tasks: readonly (() => Promise<T>)[],

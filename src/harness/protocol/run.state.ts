@@ -33,7 +33,7 @@ export interface RunBudget {
   readonly maxToolCalls: number;
   readonly maxInputTokens: number;
   readonly maxOutputTokens: number;
-  /** Time in which the run was held by a process; waiting does not count. */
+  /** Time in which a process had the run's lease; waiting does not count. */
   readonly maxWallTimeMillis: number;
 }
 
@@ -290,7 +290,7 @@ export type RunMove =
   | { readonly type: 'request-cancel' }
   | { readonly type: 'end'; readonly status: EndStatus };
 
-/** Tries to take up a run whose owner was lost, before it ends as RECOVERY_EXHAUSTED. */
+/** Maximum number of recoveries of a run before it ends as RECOVERY_EXHAUSTED. */
 export const MAX_RECOVERIES = 5;
 
 export class IllegalMoveError extends Error {

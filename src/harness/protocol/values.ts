@@ -27,7 +27,7 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The beginning of the text, of at most so many bytes, without half a character at its end. */
+/** The first bytes of the text, without a split character at its end. */
 export function firstBytes(text: string, bytes: number): string {
   return new StringDecoder('utf8').write(Buffer.from(text).subarray(0, bytes));
 }
@@ -81,7 +81,7 @@ export function visibleLine(text: string): string {
     .join(' ⏎ ');
 }
 
-/** The line with at most so many characters; what is left out of its middle is counted. */
+/** The line shortened to a number of characters; those omitted from its middle are counted. */
 export function shortened(line: string, longest: number): string {
   const characters = [...line];
   if (characters.length <= longest) return line;

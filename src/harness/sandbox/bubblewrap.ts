@@ -270,12 +270,12 @@ export function sandboxArguments(layout: SandboxLayout): Buffer {
 export function shellArguments(command: string, timeoutMs: number): string[] {
   const { dataKib, fileKib, openFiles } = LIMITS;
   const script = [
-    // A limit that is lower already is as good.
+    // A limit that is already lower suffices.
     'limit() { ulimit "$1" "$2" 2>/dev/null || [ "$(ulimit "$1")" -le "$2" ] || exit 125; }',
     `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${PROCESSES}`,
-    // bwrap goes on, too, when the service has ended without a word.
+    // Waits for the start signal, because bwrap also continues when the service has died.
     `read -r -N 1 <&${DESCRIPTORS.start} || exit 125`,
-    // The next line closes what standard error is put aside in.
+    // The next line closes the descriptor that holds the saved standard error.
     `echo '${BEGUN}' >&2`,
     // Closes descriptors that the service inherited.
     'for fd in /proc/self/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && exec {fd}>&-; done 2>/dev/null',

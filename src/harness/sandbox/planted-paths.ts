@@ -24,9 +24,9 @@ export interface Tidied {
 /**
  * Moves what a command has made under a protected name, and repositories that it has made, out of the workspace: other
  * programs would run or obey them. What was there before, by its name and identity, stays, wherever it is now, unless it
- * has become part of a repository. No command may run in the workspace meanwhile. They are in a new folder below `kept`
- * then; what cannot be copied to another file system is removed. Goes on where one cannot be moved, and fails at the end;
- * fails also after ten minutes, and with the signal's reason when that aborts. What was moved until then stays moved.
+ * has become part of a repository. No command may run in the workspace meanwhile. They are moved to a new folder below
+ * `kept`; files that cannot be copied to another file system are removed. Continues when one cannot be moved, and fails
+ * at the end; fails also after ten minutes, and with the signal's reason when that aborts. Moved paths stay moved.
  */
 export async function removePlantedPaths(
   root: string,

@@ -258,7 +258,7 @@ export class ProcessGroup {
     await removeLeftovers(parent.path);
     const path = join(parent.path, nameOfGroup());
     const holds = new Set(parent.controllers);
-    // A group beside that of the service is not to have more than it.
+    // A group beside the service's own must not have more memory than it.
     const most = holds.has('memory') ? await memoryLimitOf(serviceGroup) : Infinity;
     const group = new ProcessGroup(path, holds, Math.min(memoryBytes, most));
     try {

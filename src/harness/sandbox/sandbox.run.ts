@@ -130,10 +130,10 @@ export class OutputCollector {
 
   add(chunk: Buffer): void {
     this.taken += chunk.length;
-    const room = WHOLE_OUTPUT_BYTES - this.storedLength;
-    if (room > 0) this.keep(chunk.subarray(0, room));
-    if (chunk.length > room) {
-      this.remember(chunk.subarray(Math.max(room, chunk.length - LAST_BYTES)));
+    const remainingBytes = WHOLE_OUTPUT_BYTES - this.storedLength;
+    if (remainingBytes > 0) this.keep(chunk.subarray(0, remainingBytes));
+    if (chunk.length > remainingBytes) {
+      this.remember(chunk.subarray(Math.max(remainingBytes, chunk.length - LAST_BYTES)));
     }
   }
 
@@ -184,7 +184,7 @@ export class OutputCollector {
   }
 }
 
-/** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
+/** Pause between reads once output is no longer stored: 64 MB/s, which leaves the event loop to others. */
 const DISCARD_PAUSE_MS = 1;
 
 /** Longer than the second in which git takes a file to be as old as its index. */

@@ -143,7 +143,7 @@ const HOLDERS: ReadonlySet<string> = new Set(
 /** Folders that hold nothing but credentials. */
 const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws', '.gnupg']);
 
-/** Longer paths are not looked at: the kernel takes 4,095 bytes, and there must be room for a name below them. */
+/** Longer paths are not scanned: the kernel takes 4,095 bytes, and a name below them must still fit. */
 const MAX_PATH_BYTES = 3_700;
 /** Prefix of the identity of a folder that could not be read before a command. */
 const UNREADABLE = 'unreadable:';

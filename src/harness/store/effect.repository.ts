@@ -112,7 +112,7 @@ export type ShownEffect = Pick<HarnessEffect, (typeof SHOWN_COLUMNS)[number]>;
 
 const SHOWN = SHOWN_COLUMNS.map((name) => `${columnOf(name)} AS "${name}"`).join(', ');
 
-/** Folders that a call has made or removed: so many above the path, from the innermost on. */
+/** Number of folders above the path that a call has made or removed, from the innermost on. */
 export interface MadeFolders {
   readonly path: string;
   readonly count: number;
@@ -135,7 +135,7 @@ const COLUMNS = columnsOf(HarnessEffect);
 /** Calls of a session whose sights of files count. */
 const MAX_READ_RECORDS = 2_000;
 
-/** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
+/** The tool calls of runs and their outcomes. Call every change while the run's row is locked. */
 @Injectable()
 export class EffectRepository {
   constructor(private readonly database: Database) {}
@@ -455,12 +455,12 @@ export class FileChangeRepository {
   }
 }
 
-/** The records of artifacts, and how much room a run has left for them. */
+/** The records of artifacts, and the remaining allowance of each run. */
 @Injectable()
 export class ArtifactRepository {
   constructor(private readonly database: Database) {}
 
-  /** Takes room of the run's allowance; false, with nothing taken, when there is not so much left. */
+  /** Reserves bytes of the run's allowance; false, with nothing reserved, when too few remain. */
   async takeRoom(
     { tenantId, id }: { readonly tenantId: string; readonly id: string },
     byteSize: number,

@@ -101,8 +101,8 @@ export class EventRepository {
   }
 
   /**
-   * Runs of any tenant that ended longer ago than so many days and still have events, in the order of their ends, which
-   * follow the given one.
+   * Runs of any tenant that ended more than `days` days ago and still have events, by time of their end, after the given
+   * one.
    */
   async prunable(
     days: number,

@@ -184,7 +184,7 @@ export class HarnessModelCall {
   @Timestamp(nullable) endedAt: Date | null;
 }
 
-/** One tool call of an assistant message and what came of it. Written down before it starts. */
+/** One tool call of an assistant message and its outcome. Stored before the call starts. */
 @Entity({ name: 'harness_effect' })
 export class HarnessEffect {
   @Uuid(primary) toolCallId: string;
@@ -309,7 +309,7 @@ export class HarnessFileChange {
   @CreateTime() createTime: Date;
 }
 
-/** The whole of something of which the model saw a part: the output of a tool, an image of the requirement. */
+/** Complete content of which the model saw a part: the output of a tool, an image of the requirement. */
 @Entity({ name: 'harness_artifact' })
 export class HarnessArtifact {
   @Uuid(primary) id: string;

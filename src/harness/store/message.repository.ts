@@ -33,7 +33,7 @@ export interface EarlierText {
   readonly content: string;
 }
 
-/** The kinds of notes that the next run of a session is told of. */
+/** Kinds of notes for the next run of a session. */
 export const NOTE_KINDS = { undo: 'UNDO', redo: 'REDO' } as const;
 
 /** Maximum number of a session's newest texts that are read. */
@@ -152,8 +152,8 @@ export class MessageRepository {
   }
 
   /**
-   * All messages of the run in their order, as far as a model is to know them. Long outputs up to the sequence come with their beginning alone: before each turn of a
-   * long run, reading all of them whole would take more than everything else.
+   * All messages of the run in order, with the fields that a model needs. Long outputs up to the sequence are cut to their
+   * beginning: reading them completely before each turn would dominate the cost of a long run.
    */
   async ofRun(
     { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
@@ -171,7 +171,7 @@ export class MessageRepository {
     );
   }
 
-  /** The texts of earlier runs, and what was undone of them, the newest first, each cut to so many characters. Runs of a session follow each other. */
+  /** Texts of earlier runs, and what of them was undone, newest first, each cut to `characters` characters. */
   async before(
     { tenantId, sessionId, id }: Conversation,
     characters: number,

@@ -255,7 +255,7 @@ export interface DueRun {
   readonly tenantId: string;
 }
 
-/** A held run, and the process that says it holds it. */
+/** A leased run, and the process that holds its lease. */
 export interface HeldRow extends DueRun {
   readonly leaseOwner: string;
   readonly leaseBoot: string;
@@ -485,7 +485,7 @@ export class RunRepository {
     return row?.count ?? 0;
   }
 
-  /** Waiting runs that are due, and held ones whose lease is over; the longest waiting first. */
+  /** Waiting runs that are due, and leased ones whose lease is over; the longest waiting first. */
   async due(limit: number): Promise<DueRun[]> {
     return acrossTenants('sweep of waiting runs', () =>
       this.database.query<DueRun>(
@@ -504,7 +504,7 @@ export class RunRepository {
     return (await runs.countBy({ tenantId, id, status: 'QUEUED' })) > 0;
   }
 
-  /** Unfinished runs whose cancel was asked for so many seconds ago, with or without an owner. */
+  /** Unfinished runs that were cancelled at least `seconds` ago, with or without an owner. */
   async slowCancels(seconds: number, limit: number): Promise<DueRun[]> {
     return acrossTenants('sweep of cancelled runs', () =>
       this.database.query<DueRun>(
@@ -517,7 +517,7 @@ export class RunRepository {
     );
   }
 
-  /** Held runs, so many at most, first those whose lease was renewed longest ago. */
+  /** At most `limit` leased runs, longest since renewal first. */
   async leasedRuns(limit: number): Promise<HeldRow[]> {
     return acrossTenants('sweep of lost leases', () =>
       this.database.query<HeldRow>(

@@ -71,8 +71,8 @@ export class WorkspaceLockRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Takes the workspace, or keeps it; false while another run has it, or a part of it, or it lies in what another has.
-   * Call it in the transaction that makes the run, or the effect, one that needs it.
+   * Locks the workspace, or extends the lock; false while another run has locked it, a part of it, or a folder around it.
+   * Call it in the transaction that starts the run or the effect.
    */
   async take({ tenantId, workspace, runId, fence }: WorkspaceHolder): Promise<boolean> {
     await this.takeTurns(tenantId);

@@ -137,7 +137,7 @@ export class ShownLines {
   }
 }
 
-/** The first of the lines, at most so many and what an answer may hold; `more` is the remark where that is not all. */
+/** The first lines, within a maximum number and the size of an answer; `more` is the remark when some are omitted. */
 export function shownList(
   lines: readonly string[],
   most: number,

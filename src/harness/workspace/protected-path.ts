@@ -214,7 +214,7 @@ const LAST_NAMES: ReadonlySet<string> = new Set(
   [...PLACES, ...SECRET_PLACES].map((path) => path.slice(path.lastIndexOf('/') + 1)),
 );
 
-/** Whether a name is one of these, in which `*` stands for any text. */
+/** Whether a name is one of these, in which `*` matches any text. */
 function anyOf(names: readonly string[]): RegExp {
   const alternatives = names.map((name) =>
     name.replace(/[.+]/g, String.raw`\$&`).replaceAll('*', '.*'),

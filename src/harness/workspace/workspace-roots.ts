@@ -167,9 +167,9 @@ export class WorkspaceRoots {
   }
 
   /**
-   * The tenant's roots in the order of the configuration, each with the folders right in it by their names, as far as a
-   * session may work there: at most so many, of which `more` says whether there are others. Folders behind links are left
-   * out. None where the tenant has no root.
+   * The tenant's roots in the order of the configuration, each followed by its folders by name, as far as a session may
+   * work there. At most `limit` entries; `more` says whether there are others. Links are skipped. Empty when the tenant has
+   * no root.
    */
   async list(
     tenantId: string,

@@ -256,7 +256,7 @@ export class Workspace {
     });
   }
 
-  /** Removes the folders that held the path as far as they are empty, from the innermost on, at most so many; never the root. */
+  /** Removes up to `most` empty folders that held the path, from the innermost on; never the root. */
   async removeEmptyFolders(path: string, most = Infinity): Promise<void> {
     refuseGit(path);
     await this.withPathErrors(path, async () => {

@@ -99,7 +99,7 @@ class ApprovalResolvedError extends ConflictError {
   }
 }
 
-/** The decision was made about something else than what is asked now. */
+/** The decision was made about a different request than the current one. */
 class ApprovalStaleError extends ConflictError {
   constructor({ id, revision, argumentsSha256 }: ApprovalRow) {
     super(
@@ -155,7 +155,7 @@ export class ApprovalController {
     ].sort((one, other) => one.waitingSince - other.waitingSince);
   }
 
-  /** All approvals of a run, whatever became of them. */
+  /** All approvals of a run, in every state. */
   @Get('sessions/:sessionId/runs/:runId/approvals')
   @RequirePermission('coding:harness:use')
   @AnswersArray(ApprovalView)
@@ -191,7 +191,7 @@ export class ApprovalController {
         throw new ApprovalResolvedError(approval);
       }
       if (approval.isDue) {
-        // The sweep has not seen it yet. To the approver its time was over when the shown clock said so.
+        // The sweep has not seen it yet, but for the approver it had expired.
         await this.ending.expire(writer);
         return approval;
       }
@@ -203,8 +203,8 @@ export class ApprovalController {
   }
 
   /**
-   * Stores the decision and lets the run go on once nothing is pending. ApprovalStaleError when the revision is not that
-   * of the approval, NotGrantableError.
+   * Stores the decision and resumes the run once nothing is pending. Fails with ApprovalStaleError for another revision than
+   * the approval's, and with NotGrantableError.
    */
   private async decide(
     caller: Caller,
@@ -415,7 +415,7 @@ export class PlanController {
   }
 
   /**
-   * Applies the decision to the version that was shown. The same decision again is answered alike. PlanStaleError for
+   * Applies the decision to the version that was shown. Repeating the same decision is harmless. PlanStaleError for
    * another version, PlanNotAwaitingError when no review is awaited, IdempotencyConflictError for a key that came with
    * another request.
    */

@@ -92,7 +92,7 @@ const PICTURES: ReadonlyMap<string, string> = new Map([
   ['image/webp', 'webp'],
 ]);
 
-/** All diffs of one answer. */
+/** Maximum size of all diffs of one answer. */
 const MAX_DIFF_BYTES = 2 * 1024 * 1024;
 const COMPARE_MS = 10_000;
 /** Time limit for inspecting which files could be undone. */
@@ -191,7 +191,7 @@ export class ChangeController {
     return new Answer(views, OK_MESSAGE, { total: nets.length, more, untracked });
   }
 
-  /** The whole outputs of the run's tools, and the images of its requirement. */
+  /** The complete outputs of the run's tools, and the images of its requirement. */
   @Get('artifacts')
   @AnswersArray(ArtifactView)
   async list(
@@ -332,7 +332,7 @@ const WORKSPACE_GONE: Obstacle = {
   message: msg`The workspace was moved, removed or replaced.`,
 };
 
-/** A path that a client gives, as changes are kept by. */
+/** A client's path in the form in which changes are stored. */
 function placeOf(root: string, path: string): string {
   try {
     return relativePath(root, path);
@@ -351,7 +351,7 @@ export class UndoController {
     private readonly undos: UndoService,
   ) {}
 
-  /** Takes back what a finished run has changed. Needs coding:harness:write, too. */
+  /** Undoes changes of a finished run. Needs coding:harness:write, too. */
   @Post('undo')
   @Answers(UndoResultView)
   async apply(
@@ -364,7 +364,7 @@ export class UndoController {
     return this.undos.perform(caller, { ...body, session, run, direction: 'undo' });
   }
 
-  /** Does again what was undone. Needs coding:harness:write, too. */
+  /** Redoes undone changes. Needs coding:harness:write, too. */
   @Post('redo')
   @Answers(UndoResultView)
   async redo(

@@ -36,7 +36,7 @@ export class FilePageQuery extends Input(filePageFields) {}
 
 interface FilePage<File> {
   readonly files: readonly File[];
-  /** There are more after them. */
+  /** Whether more files follow. */
   readonly more: boolean;
 }
 
@@ -95,7 +95,7 @@ export class ChangedFileView extends View({
   message: nullable(text({ description: 'The reason, for people' })),
 }) {}
 
-/** Something whole of which the model saw a part. */
+/** Complete content of which the model saw a part. */
 export class ArtifactView extends View({
   artifactId: uuid(),
   toolCallId: nullable(uuid()),

@@ -87,7 +87,7 @@ export class ControlController {
   @Get('capabilities')
   @Answers(CapabilitiesView)
   async capabilities(): Promise<CapabilitiesView> {
-    // Right after a start it is still being found out.
+    // Right after a start the sandbox is still being probed.
     await this.sandbox.ready();
     const { available, reason, limitsBy } = this.sandbox.capability;
     const { processes = null, memory = null } = limitsBy ?? {};
@@ -120,7 +120,7 @@ export class ControlController {
     return this.capabilities();
   }
 
-  /** A run has fewer: its mode, policy and phase decide. */
+  /** Whether the server offers the tool. A run has fewer: its mode, policy and phase decide. */
   private isOffered(name: string): boolean {
     if (name === 'shell') return this.sandbox.capability.available;
     return name !== 'ask_user' || this.config.HARNESS_ASK_USER;

@@ -38,7 +38,7 @@ import { EFFECT_STATES, EffectView, toEffectView } from './effect.view.js';
 /** Exceeds the usual limit of tool calls per run. */
 const EFFECTS_PER_PAGE = 500;
 
-/** Arguments and operations of one page at most, so that large calls do not fill the memory. */
+/** Maximum size of one page's arguments and operations, so that large calls do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
 /** A page of a run's tool calls. */
@@ -91,8 +91,8 @@ export class EffectController {
   ) {}
 
   /**
-   * The tool calls of a run and what came of them, a page of them: in the order in which the model asked for them, then what
-   * was undone and redone. Beside data: whether more follow.
+   * A page of a run's tool calls and their outcomes: in the order in which the model requested them, then undos and redos.
+   * Beside data: whether more follow.
    */
   @Get()
   @RequirePermission('coding:harness:use')
@@ -111,7 +111,7 @@ export class EffectController {
     return new Answer(effects.map(toEffectView), OK_MESSAGE, { more });
   }
 
-  /** Says what an UNCERTAIN tool call has done. */
+  /** Records a person's finding about an UNCERTAIN tool call. */
   @Post(':toolCallId/resolution')
   @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @Answers(EffectView)
@@ -149,9 +149,9 @@ export class EffectController {
   }
 
   /**
-   * Gives the model the call's result, and lets the run go on once nothing is uncertain any more. What an executed call
-   * has changed counts among the changes of the run, also when it has ended: then only the record changes, and an event
-   * says so, because the readers of an ended run know the call as uncertain, too.
+   * Gives the model the call's result, and resumes the run once no call is uncertain. Changes of an executed call count
+   * among the run's changes, even when the run has ended: then only the record changes, and an event reports it to
+   * readers who saw the call as uncertain.
    */
   private async apply(
     writer: RunWriter,
@@ -217,7 +217,7 @@ function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): 
   };
 }
 
-/** There is nothing to find out: the call is still to run, has a known outcome, or was resolved otherwise. */
+/** The call needs no resolution: it is still to run, has a known outcome, or was resolved otherwise. */
 class EffectNotUncertainError extends ConflictError {
   constructor({ toolCallId, state, resolution }: HarnessEffect) {
     super(

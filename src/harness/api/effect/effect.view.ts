@@ -21,7 +21,7 @@ export class EffectOperationView extends View({
   afterSha256: nullable(text({ description: 'SHA-256; null: there is no file' })),
 }) {}
 
-/** One tool call of a run and what came of it; times are milliseconds since the epoch. */
+/** One tool call of a run and its outcome; times are milliseconds since the epoch. */
 export class EffectView extends View({
   toolCallId: uuid(),
   runId: uuid(),

@@ -47,7 +47,7 @@ import type { HarnessRun } from '../../store/harness.entity.js';
 
 const EVENTS_PER_PAGE = 1_000;
 
-/** Data of one page at most, so that large events do not fill the memory. */
+/** Maximum size of one page's data, so that large events do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
 const NOTHING_NEW = 204;
@@ -192,13 +192,13 @@ export class BadLastEventIdError extends InvalidInputError {
   }
 }
 
-/** Runs that one stream follows: what the tabs of a browser show. */
+/** Maximum number of runs that one stream follows: what the tabs of a browser show. */
 export const MAX_FOLLOWED_RUNS = 20;
 
-/** A stream that no notification has reached counts again after this time. */
+/** Interval at which a stream that no notification has reached counts again. */
 const COUNT_MS = 10_000;
 
-/** A run, and where its reader goes on. */
+/** A run, and the position from which its reader continues. */
 export class FollowedRunBody extends Input({
   sessionId: Text({ ...UUID_TEXT, description: 'Session of the run' }),
   runId: Text(UUID_TEXT),

@@ -6,13 +6,13 @@ import { EventRepository } from '../../store/event.repository.js';
 import type { RunKey, StoredEvent } from '../../store/event.repository.js';
 import { eventFrame } from './event.view.js';
 
-/** A reader that no notification has reached learns of an event after this time. */
+/** Interval at which a reader that no notification has reached polls for events. */
 const POLL_MS = 2_000;
 
 /**
- * Wakes the readers of this process when the runs they follow have new events. A notification says no more than that;
- * what is new is always read from the table, and every two seconds one statement looks whether a notification was lost.
- * There is one subscription and one timer, and none without readers.
+ * Wakes the readers of this process when the runs they follow have new events. A notification carries no data: events
+ * are always read from the table, and one statement every two seconds detects lost notifications. There is one
+ * subscription and one timer, and none without readers.
  */
 @Injectable()
 export class EventFeed implements OnApplicationShutdown {
@@ -163,7 +163,7 @@ export class RunTail {
     return follower;
   }
 
-  /** The run's events reach this number: wakes those who have not read so far. */
+  /** Wakes readers that have not read up to this number of the run's events. */
   reaches(sequence: number): void {
     this.wakeUps += 1;
     for (const follower of this.followers) if (follower.position < sequence) follower.wake();

@@ -10,7 +10,7 @@ import type { EventFeed, EventPage, Follower } from './event.feed.js';
 
 const PING_MS = 10_000;
 
-/** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
+/** Time after which a client that reads nothing is disconnected; it reconnects with the number of its last event. */
 const STALLED_MS = 10_000;
 
 /** Delay before a failed read is tried again. */
@@ -26,7 +26,7 @@ export interface StreamFrames {
   readonly countInbox?: () => Promise<number>;
 }
 
-/** A run and how far a stream has come in it. */
+/** A run and the stream's position in it. */
 interface StreamedRun {
   readonly run: HarnessRun;
   readonly follower: Follower;
@@ -37,9 +37,9 @@ interface StreamedRun {
 }
 
 /**
- * The events of runs on one answer, those that are stored and those that come. Each run gets a page in turn, so that a
- * long replay neither delays the others nor needs more memory than one page. Nothing is kept for a client that reads
- * slowly, because what it has not taken is in the table. Close it in the end, also when it was never written.
+ * Streams stored and new events of runs in one response. Each run gets a page in turn, so that a long replay neither
+ * delays the others nor needs more memory than one page. Nothing is buffered for a slow client, because events that it
+ * has not read are in the table. Always close it, even if nothing was written.
  */
 export class EventStream {
   private readonly woken = new EventTarget();

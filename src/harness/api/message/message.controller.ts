@@ -25,7 +25,7 @@ import { RunService } from '../run/run.service.js';
 const SCHEMA_VERSION = 1;
 const MESSAGES_PER_PAGE = 500;
 
-/** Text of one page at most, so that large messages do not fill the memory. */
+/** Maximum size of one page's text, so that large messages do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
 export class HarnessMessageListQuery extends Input({

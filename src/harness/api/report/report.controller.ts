@@ -91,7 +91,7 @@ export class ReportController {
       ...(await this.reports.names(tenantId, people)),
     ]);
     await this.secrets.learn(caller, run);
-    // Before anything is done to the texts.
+    // Secrets are masked before the texts are processed.
     sendReport(response, this.mask.applyIn(toReport({ ...facts, names })), format);
   }
 }

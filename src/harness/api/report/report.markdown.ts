@@ -174,7 +174,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('\n');
 }
 
-/** Line by line, so that its own lines stay. */
+/** Quotes line by line, so that the line breaks of the text remain. */
 function quoted(text: string): string {
   return text
     .split(/\r\n|[\n\r\u2028\u2029]/)

@@ -171,7 +171,7 @@ export class ReportTimesView extends View({
   activeMillis: integer({ description: 'Time in which it was worked on, in milliseconds' }),
 }) {}
 
-/** Everything that a run was asked, did and cost, for people who answer for it. Secrets of the service are masked. */
+/** Requirement, actions and cost of a run, for people who answer for it. Secrets of the service are masked. */
 export class RunReportView extends View({
   runId: uuid(),
   sessionId: uuid(),
@@ -339,7 +339,7 @@ function titleOf({ events }: ReportFacts, callId: string): string | undefined {
   return typeof title === 'string' ? title : undefined;
 }
 
-/** Every file that was touched, also one that is at the end as it was at the beginning. */
+/** Every file that was touched, even if it is unchanged at the end. */
 function filesOf({
   changes,
   page,
@@ -364,7 +364,7 @@ function filesOf({
   };
 }
 
-/** Null when a part of it is not known. */
+/** The sum; null when a part of it is not known. */
 function sumOf(counts: readonly (number | null)[]): number | null {
   return counts.reduce<number | null>(
     (sum, count) => (sum === null || count === null ? null : sum + count),

@@ -93,7 +93,7 @@ export class RunController {
     if (stored === 'ended' && kind === 'FOLLOW_UP') {
       // Keys of inputs are the run's own, and must not meet those of the session's runs.
       const key = requestHash([runId, idempotencyKey]);
-      // The new run goes on with what the first was limited to.
+      // The new run has the limits of the first one.
       const { modelName: model, permissionMode } = run;
       const body = { requirement, idempotencyKey: key, model, permissionMode };
       return this.create(caller, sessionId, body);

@@ -22,7 +22,7 @@ type ImageDetail = (typeof IMAGE_DETAILS)[number];
 export const MAX_IMAGES = 5;
 /** Maximum decoded size of all images of a run together. */
 export const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
-/** The longest data URL that may hold so much. */
+/** Length of the longest data URL of an image within the limit. */
 const MAX_DATA_URL_CHARS = Math.ceil(MAX_IMAGE_BYTES / 3) * 4 + 100;
 
 /** Limits of the inputs that wait for a run. */
@@ -55,7 +55,7 @@ export class RunBudgetBody extends Input({
   }),
 }) {}
 
-/** Null is "not given", as for every other field. */
+/** Null means "not given", as for every other field. */
 const NullIsNone = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => value ?? undefined);
 
@@ -151,7 +151,7 @@ export function budgetOf(wanted: Partial<RunBudget>, limits: RunBudget): RunBudg
 }
 
 const OPENING = /^data:(image\/(?:png|jpeg|gif|webp));base64,/;
-/** Searched for, not matched as a whole: a match of megabytes keeps a place to go back to for each character. */
+/** Searched for, because matching a text of megabytes as a whole would need a backtracking position per character. */
 const NOT_BASE64 = /[^A-Za-z\d+/]/;
 
 export interface RunImage {

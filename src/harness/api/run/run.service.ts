@@ -79,7 +79,7 @@ const FAULTS = [
 /** Whether the harness can work with a model. */
 @Injectable()
 export class HarnessModels {
-  /** Probes that are under way: sessions that one user or key creates at once with a model share one. */
+  /** Running probes: sessions that one user or key creates at once with a model share one. */
   private readonly probes = new Map<string, Promise<ProbeResult>>();
 
   constructor(
@@ -89,8 +89,8 @@ export class HarnessModels {
   ) {}
 
   /**
-   * The chat model of exactly the name. Where it is not known whether it calls tools it is asked to call one, and what
-   * it does is remembered. ModelRefusedError.
+   * The chat model of exactly the name. If it is unknown whether it calls tools, it is probed once and the result is
+   * stored. Fails with ModelRefusedError.
    */
   async forSession(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
     const model = await this.named(caller, modelName);
@@ -227,7 +227,7 @@ type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
-/** A run may end between two looks; a session that changes so fast is not waited for any longer. */
+/** Maximum number of checks: a run may end between two, but a session that changes this fast is not waited for. */
 const MAX_CHECKS = 5;
 
 /** Sessions and runs, each visible to its user and to super administrators who act in the tenant; how runs begin. */
@@ -277,7 +277,7 @@ export class RunService {
     return toRunView(run, { ...waiting, effects });
   }
 
-  /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
+  /** The runs of a session, the newest first. Only the unfinished one comes with its inputs. */
   async list(session: SessionRow, query: RunListQuery): Promise<RunView[]> {
     const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
     const page = { limit, offset: (pageNum - 1) * limit };
@@ -311,8 +311,8 @@ export class RunService {
   }
 
   /**
-   * Puts a new run of the session into the queue or, for a key that the session has seen with the same body, answers the
-   * run of then. RunActiveError while another run of the session is unfinished.
+   * Enqueues a new run of the session or, for a key that the session has seen with the same body, returns the earlier run.
+   * Fails with RunActiveError while another run of the session is unfinished.
    */
   async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<RunView> {
     const facts = { ...session, permissionMode: modeOf(session, body) };
@@ -352,7 +352,7 @@ export class RunService {
     };
   }
 
-  /** The name of the run's model, unless something else speaks against a new run. */
+  /** The name of the run's model, unless another obstacle prevents a new run. */
   private async admit(
     caller: Caller,
     session: SessionRow,
@@ -418,7 +418,7 @@ export class RunService {
   }
 }
 
-/** The mode of a new run: that of the session, or a narrower one. */
+/** The mode of a new run: the session's, or a narrower one. */
 function modeOf(session: SessionRow, { permissionMode }: CreateRunBody): PermissionMode {
   if (permissionMode === undefined) return session.permissionMode;
   if (!isWithin(permissionMode, session.permissionMode)) {
@@ -466,7 +466,7 @@ class QueueFullError extends TooManyRequestsError {
   }
 }
 
-/** An operator lets runs keep less than images may have. */
+/** An operator can limit the stored bytes of runs below the size of images. */
 class NoRoomForImagesError extends InvalidInputError {
   constructor() {
     super(

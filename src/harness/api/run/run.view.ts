@@ -296,7 +296,7 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
   });
 }
 
-/** All diffs of an inbox. */
+/** Maximum size of all diffs of an inbox. */
 const MAX_DIFF_BYTES = 2 * 1024 * 1024;
 
 const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
@@ -346,11 +346,11 @@ export class InboxEntryView extends View({
 
 /** The diffs of the first entries are shown, up to 2 MiB in all. */
 export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
-  let room = MAX_DIFF_BYTES;
+  let remainingBytes = MAX_DIFF_BYTES;
   return rows.map((row) => {
     const view = toApprovalView(row);
-    room -= Buffer.byteLength(view.diff ?? '');
-    const diff = room >= 0 ? {} : { diff: null, diffTruncated: true };
+    remainingBytes -= Buffer.byteLength(view.diff ?? '');
+    const diff = remainingBytes >= 0 ? {} : { diff: null, diffTruncated: true };
     return InboxEntryView.of({ ...view, ...diff, waitingSince: view.createdAt });
   });
 }

@@ -206,7 +206,7 @@ export class HarnessSessionController {
     return this.get(caller, sessionId);
   }
 
-  /** Brings a deleted session back. */
+  /** Restores a deleted session. */
   @Post(':sessionId/restore')
   @NoBody()
   @Answers(HarnessSessionView)
@@ -229,7 +229,7 @@ export class HarnessSessionController {
     });
   }
 
-  /** However many ask at once with one key, the unique index lets one of them create the session. */
+  /** The unique index lets only one of several simultaneous requests with one key create the session. */
   private async insert(caller: Caller, session: NewSession): Promise<HarnessSessionView> {
     const { id, tenantId, modelName: model, permissionMode, approvalPolicy } = session;
     return this.database.transaction(async () => {

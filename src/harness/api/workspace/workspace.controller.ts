@@ -12,7 +12,7 @@ import {
 } from '../../../platform/http/index.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 
-/** Workspaces of one answer. */
+/** Maximum number of workspaces in one answer. */
 const MAX_WORKSPACES = 1_000;
 
 /** A folder that a session may be made for. */

@@ -29,7 +29,7 @@ export interface CompareJob {
 export interface Compared extends FileDiff {
   /** The diff is longer than 128 KiB, of which these are the first lines, or was not wanted. */
   readonly cut: boolean;
-  /** Hashes of kept contents that are not what they were. */
+  /** Hashes of stored contents that are damaged. */
   readonly damaged: readonly string[];
 }
 

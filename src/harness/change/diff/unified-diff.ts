@@ -20,7 +20,7 @@ export interface DiffSide {
 }
 
 export interface FileDiff {
-  /** Lines; null where they cannot be counted: no text, too large, or not kept. */
+  /** Lines; null where they cannot be counted: no text, too large, or not stored. */
   readonly additions: number | null;
   readonly deletions: number | null;
   /** Unified, with `a/` and `b/` before the path; for what is no text, a line that says so. Ends in a newline. */

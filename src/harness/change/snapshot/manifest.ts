@@ -19,7 +19,7 @@ export interface ManifestFile {
   readonly mode: number;
   /** Hash of the content, lower-case hex; null if unread. A link's content is its target; a folder has none. */
   readonly sha256: string | null;
-  /** Whether the content is kept. */
+  /** Whether the content is stored. */
   readonly kept: boolean;
 }
 

@@ -84,7 +84,7 @@ const stored = new LRUCache<string, StoredManifest>({
   sizeCalculation: ({ manifest }) => rowsOf(manifest),
 });
 
-/** Keeps the contents that are not kept yet; undefined where there are too many files. */
+/** Stores the contents that are not stored yet; undefined where there are too many files. */
 export function look(task: LookTask): true | undefined {
   return manifestOf(task, task.lastHash) && true;
 }
@@ -143,14 +143,14 @@ function manifestOf(
     (lastHash === undefined ? undefined : storedManifest(place, lastHash)?.manifest);
   const lastFiles = byPath(last ?? NONE);
   const compared = earlier && byPath(earlier);
-  const room = new Room();
+  const quota = new StorageQuota();
   const manifestFile = (file: WalkedFile): ManifestFile => {
     const before = lastFiles.get(file.path);
     if (file.kind !== 'file') {
       const same = before?.mode === file.mode && before.sha256 === sha256(file.content);
       return same ? { ...before, ...identityOf(file) } : storedFile(file, place);
     }
-    const isKept = room.reserve(file);
+    const isKept = quota.reserve(file);
     if (before && isSameFile(before, file) && (before.kept || !isKept)) {
       return before.mode === file.mode ? before : { ...before, mode: file.mode };
     }
@@ -184,7 +184,7 @@ function storedManifest(place: Place, hash: string): StoredManifest | undefined 
   return manifest;
 }
 
-/** A content that was lost, or cut, since it was kept cannot be put back. */
+/** A stored content that was lost or truncated cannot be restored. */
 function isKept({ blobs, tenantId }: Place, { sha256: hash, size }: FileState): boolean {
   return lstatSync(blobPath(blobs, tenantId, hash), { throwIfNoEntry: false })?.size === size;
 }
@@ -199,14 +199,14 @@ function rowsOf({ length }: Manifest): number {
 
 /** Number of files whose changes could not be undone; secrets, which commands cannot change, are not counted. */
 export function countUnkept(root: string): number | undefined {
-  const room = new Room();
+  const quota = new StorageQuota();
   const isUnkept = (file: WalkedFile): boolean =>
-    file.kind === 'file' && !room.reserve(file) && !file.secret;
+    file.kind === 'file' && !quota.reserve(file) && !file.secret;
   return unlessTooMany(() => [...filesOf(root)].filter(isUnkept).length);
 }
 
 /** Remaining capacity for stored contents of a workspace. */
-class Room {
+class StorageQuota {
   private files = 0;
   private bytes = 0;
 

@@ -73,7 +73,7 @@ interface FileSelection {
   readonly expected: KeptState | null;
   /** State of the file afterwards. */
   readonly wanted: KeptState | null;
-  /** False when the content that is wanted was never kept. */
+  /** False when the wanted content was never stored. */
   readonly restorable: boolean;
 }
 

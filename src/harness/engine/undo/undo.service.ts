@@ -459,7 +459,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   }
 }
 
-/** Files that the model is told by name. */
+/** Maximum number of files named to the model. */
 const MAX_NAMED_FILES = 20;
 
 /** Note about the undo for the model of the session's next run. */

@@ -33,7 +33,7 @@ import type { BlockMatches, Match } from './text-edit.js';
 
 const MAX_PATCH_BYTES = 256 * 1024;
 const MAX_FILES = 50;
-/** Contents of all files together, before and after: they are held until they are kept. */
+/** Contents of all files together, before and after: they are in memory until they are stored. */
 const MAX_CONTENT_BYTES = 64 * 1024 * 1024;
 
 const input = z.strictObject({

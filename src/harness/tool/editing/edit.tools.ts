@@ -9,7 +9,7 @@ import type { FileState, PlannedFile } from '../../workspace/file-operation.js';
 import { displayPath } from '../../workspace/workspace-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
-/** Size of the largest file that is removed, moved or replaced as a whole: its content is kept for undo. */
+/** Size of the largest file that is removed, moved or replaced as a whole: its content is stored for undo. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 /** Missing folders that one new file may bring along. */
 const MAX_NEW_FOLDERS = 50;
@@ -298,7 +298,7 @@ const deleteInput = z.strictObject({ path: givenPath });
 
 type DeleteInput = z.output<typeof deleteInput>;
 
-/** Removes one file, which is kept so that this can be undone. */
+/** Removes one file, whose content is stored so that this can be undone. */
 @Injectable()
 export class DeleteFileTool implements FileTool<DeleteInput> {
   readonly name = 'delete_file';

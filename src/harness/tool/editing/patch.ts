@@ -71,7 +71,7 @@ class PatchLines {
     return this.at + 1;
   }
 
-  /** The next line, or the one so many after it; undefined behind the end. */
+  /** The next line, or the one `ahead` lines after it; undefined behind the end. */
   peek(ahead = 0): string | undefined {
     return this.at + ahead < this.end ? this.lines[this.at + ahead] : undefined;
   }

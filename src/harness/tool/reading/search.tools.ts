@@ -280,7 +280,7 @@ async function* ofOneFile(lines: AsyncIterable<FoundLine>): AsyncGenerator<Found
   if (group.length > 0) yield group;
 }
 
-/** The lines until so many matches are among them, with what stands around the last. */
+/** The lines up to the given number of matches, with the context of the last. */
 function upToMatches(lines: readonly ConfirmedLine[], matches: number): ConfirmedLine[] {
   let remaining = matches;
   const end = lines.findIndex(({ isMatch }) => isMatch && remaining-- === 0);

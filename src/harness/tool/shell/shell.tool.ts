@@ -246,8 +246,8 @@ export function commandOutput(
 ): Pick<ToolOutcome, 'content' | 'summary' | 'truncated' | 'whole'> {
   const ending = endingOf(result, timeoutMs);
   const remarks = remarksOn(result);
-  const room = MAX_SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
-  const { text, truncated } = shownOutput(result.output, mask, Math.floor(room / 2));
+  const remainingBytes = MAX_SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
+  const { text, truncated } = shownOutput(result.output, mask, Math.floor(remainingBytes / 2));
   const seconds = (result.durationMs / 1_000).toFixed(1);
   const count = result.removed.length;
   return {
@@ -322,7 +322,7 @@ function outputText(bytes: Buffer): string {
   return bytes.toString('utf8').replace(ESCAPES, '').replace(CONTROLS, '\ufffd');
 }
 
-/** The end of the text, of at most so many bytes, without half a character at its beginning. */
+/** The last bytes of the text, without a split character at its beginning. */
 function lastBytes(text: string, bytes: number): string {
   const all = Buffer.from(text);
   let start = Math.max(0, all.length - bytes);
