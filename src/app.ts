@@ -123,7 +123,7 @@ export async function createApp(
       only(({ url }) => REWRITTEN_PATHS.test(url), pathRewrites),
     ),
   );
-  // Before the first answer: without its headers a browser of another site reads none, and no refusal either.
+  // CORS comes before anything that answers: without its headers a browser of another site can read neither answers nor refusals.
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({
       origin: [...config.CORS_ORIGINS],

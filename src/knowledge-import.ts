@@ -107,7 +107,7 @@ process.exit(
   await runCommand({
     verb: 'import',
     read: readArguments,
-    // It parses what it stores.
+    // The worker role parses the stored documents.
     onServer: { ROLE: 'worker' },
     run: importInto,
     explain: explanationOf,

@@ -6,7 +6,7 @@ import { prepareEmbedded, preparedFolder } from './platform/database/index.js';
 const folder = preparedFolder();
 await rm(folder, { recursive: true, force: true });
 await prepareEmbedded(folder);
-// In an image they belong to root, and the service that copies them runs as another user.
+// The files belong to root in an image, and the service that copies them runs as another user.
 for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
   await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
 }

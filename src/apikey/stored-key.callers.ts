@@ -27,7 +27,7 @@ import { ApiKeyRepository } from './api-key.repository.js';
 import type { ApiKeyState } from './api-key.repository.js';
 import { withinNetworks } from './networks.js';
 
-const CACHED_KEYS = 10_000;
+const MAX_CACHED_KEY_COUNT = 10_000;
 const CACHE_MS = 60_000;
 
 /** A stored key, made ready for requests. */
@@ -50,7 +50,10 @@ export class StoredKeyCallers
   implements OnModuleInit, BeforeApplicationShutdown
 {
   private readonly logger = new Logger(StoredKeyCallers.name);
-  private readonly cache = new LRUCache<string, ReadyKey>({ max: CACHED_KEYS, ttl: CACHE_MS });
+  private readonly cache = new LRUCache<string, ReadyKey>({
+    max: MAX_CACHED_KEY_COUNT,
+    ttl: CACHE_MS,
+  });
   private readonly uses = new Map<number, Promise<void>>();
   private readonly subscriptions: (() => void)[] = [];
 
@@ -228,7 +231,7 @@ function isEqual(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-/** When the secret ends, in milliseconds since the epoch; undefined for never. */
+/** The end of the secret in milliseconds since the epoch; undefined if it has none. */
 function endOf(state: ApiKeyState, secretVersion: number): number | undefined | 'ended' {
   const { expireTime, previousExpireTime } = state;
   if (secretVersion === state.secretVersion) return expireTime?.getTime();

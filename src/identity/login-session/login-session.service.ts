@@ -34,8 +34,8 @@ interface VerifiedUser {
   readonly passwordHash: string;
 }
 
-const IP_LENGTH = 64;
-const USER_AGENT_LENGTH = 300;
+const MAX_IP_CHARS = 64;
+const MAX_USER_AGENT_CHARS = 300;
 const HOUR_MS = 3_600_000;
 
 /** Opens and ends sign-ins, and switches the tenant that one works in. Deletes expired and idle ones every hour. */
@@ -72,8 +72,8 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
         tenantId,
         userId,
         clientId,
-        ip: origin.ip?.slice(0, IP_LENGTH) ?? null,
-        userAgent: origin.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+        ip: origin.ip?.slice(0, MAX_IP_CHARS) ?? null,
+        userAgent: origin.userAgent?.slice(0, MAX_USER_AGENT_CHARS) ?? null,
         activeTimeout: client.activeTimeout,
         expireTime,
       };
@@ -118,7 +118,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
     });
   }
 
-  /** From the next request on, the sign-in of a super administrator works in the tenant; null is their own. */
+  /** Switches the sign-in of a super administrator to the tenant, from the next request on; null is their own. */
   async switchTenant(caller: Caller, tenantId: string | null): Promise<void> {
     const { homeTenantId, loginSessionId } = caller;
     await this.database.transactionIn(homeTenantId, async () => {

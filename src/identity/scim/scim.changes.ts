@@ -4,14 +4,14 @@ import { attributeName, fits, MAX_FILTER_CHARS, parseFilter } from './scim.filte
 import type { Filter } from './scim.filter.js';
 
 /** Attributes of RFC 7643 that directories send and this service does not store. */
-const NOT_KEPT = new Set([
+const IGNORED_ATTRIBUTES = new Set([
   ...['addresses', 'costcenter', 'department', 'division', 'employeenumber', 'entitlements'],
   ...['groups', 'ims', 'locale', 'manager', 'nickname', 'organization', 'password', 'photos'],
   ...['preferredlanguage', 'profileurl', 'roles', 'timezone', 'title', 'usertype'],
   'x509certificates',
 ]);
 /** Attributes that the service sets. Directories repeat them in a body; a path that names one is refused. */
-const OWN = new Set(['id', 'meta', 'schemas']);
+const READ_ONLY_ATTRIBUTES = new Set(['id', 'meta', 'schemas']);
 const PATH = /^([^[\]]+)(?:\[(.*)\](?:\.([^[\].]+))?)?$/s;
 const MAX_OPERATIONS = 1_000;
 
@@ -118,17 +118,19 @@ function stepsOf({
   if (!isObject(value)) throw invalidValue('value');
   return Object.entries(value).flatMap(([name, inner]) => {
     const attribute = attributeName(name);
-    if (OWN.has(attribute) || isIgnored(attribute)) return [];
+    if (READ_ONLY_ATTRIBUTES.has(attribute) || isIgnored(attribute)) return [];
     // The core schema can be sent as an object of its own.
     if (/^urn:ietf:params:scim:schemas:core:2\.0:(user|group)$/.test(attribute)) {
       return stepsOf({ op, value: inner });
     }
     if (attribute === 'name' && isObject(inner)) return inName(op, inner);
-    return KNOWN.has(attribute) || /[.[]/.test(attribute) ? stepOf(op, name, inner) : [];
+    return SUPPORTED_ATTRIBUTES.has(attribute) || /[.[]/.test(attribute)
+      ? stepOf(op, name, inner)
+      : [];
   });
 }
 
-const KNOWN = new Set([
+const SUPPORTED_ATTRIBUTES = new Set([
   ...['username', 'externalid', 'displayname', 'active', 'emails', 'phonenumbers', 'members'],
   ...['name', 'name.formatted', 'name.givenname', 'name.familyname'],
 ]);
@@ -138,10 +140,10 @@ function stepOf(op: Step['op'], path: string, value: unknown): Step[] {
   const attribute = attributeName(name) + (sub === undefined ? '' : `.${sub.toLowerCase()}`);
   const [top = ''] = attribute.split('.');
   if (isIgnored(attribute)) return [];
-  if (OWN.has(attribute)) {
+  if (READ_ONLY_ATTRIBUTES.has(attribute)) {
     throw new ScimError('mutability', msg`The attribute ${attribute} cannot be changed.`);
   }
-  if (!KNOWN.has(top)) throw invalidPath(path);
+  if (!SUPPORTED_ATTRIBUTES.has(top)) throw invalidPath(path);
   if (attribute === 'name') return isObject(value) || op === 'remove' ? inName(op, value) : [];
   const parsed = filter === undefined ? undefined : filterOf(top, filter);
   return [{ op, attribute, filter: parsed, value }];
@@ -155,7 +157,9 @@ function inName(op: Step['op'], value: unknown): Step[] {
   const parts = isObject(value) ? value : { formatted: null, givenName: null, familyName: null };
   return Object.entries(parts).flatMap(([name, inner]) => {
     const attribute = `name.${name.toLowerCase()}`;
-    return KNOWN.has(attribute) ? [{ op, attribute, filter: undefined, value: inner }] : [];
+    return SUPPORTED_ATTRIBUTES.has(attribute)
+      ? [{ op, attribute, filter: undefined, value: inner }]
+      : [];
   });
 }
 
@@ -273,28 +277,28 @@ function selectsStoredEntry(prefix: string, filter: Filter | undefined): boolean
 }
 
 /** The primary address, else the work address, else the first one. */
-function oneOf(attribute: string, value: unknown, longest: number): string | null {
-  if (!Array.isArray(value)) return textOf(attribute, valueIn(value), longest);
+function oneOf(attribute: string, value: unknown, maxChars: number): string | null {
+  if (!Array.isArray(value)) return textOf(attribute, valueIn(value), maxChars);
   const entries = value as unknown[];
   const preferredEntry =
     entries.find((one) => isObject(one) && entryOf(one, 'primary') === true) ??
     entries.find((one) => isObject(one) && entryOf(one, 'type') === 'work') ??
     entries[0];
-  return textOf(attribute, valueIn(preferredEntry), longest);
+  return textOf(attribute, valueIn(preferredEntry), maxChars);
 }
 
 function valueIn(entry: unknown): unknown {
   return isObject(entry) ? entryOf(entry, 'value') : entry;
 }
 
-function textOf(attribute: string, value: unknown, longest: number): string | null {
+function textOf(attribute: string, value: unknown, maxChars: number): string | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value !== 'string' || value.includes('\0')) throw invalidValue(attribute);
   const text = value.toWellFormed().trim();
-  if (text.length <= longest) return text === '' ? null : text;
+  if (text.length <= maxChars) return text === '' ? null : text;
   throw new ScimError(
     'invalidValue',
-    msg`The attribute ${attribute} has more than ${longest} characters.`,
+    msg`The attribute ${attribute} has more than ${maxChars} characters.`,
   );
 }
 
@@ -318,7 +322,7 @@ function required(attribute: string): never {
 function isIgnored(attribute: string): boolean {
   const [top = ''] = attribute.split(/[.[]/);
   return (
-    NOT_KEPT.has(top) ||
+    IGNORED_ATTRIBUTES.has(top) ||
     (attribute.startsWith('urn:') && !attribute.startsWith('urn:ietf:params:scim:schemas:core:'))
   );
 }

@@ -20,7 +20,7 @@ export class ProvisionedUser {
   @Varchar(255, nullable) externalId: string | null;
   @Varchar(64, nullable) givenName: string | null;
   @Varchar(64, nullable) familyName: string | null;
-  /** False for a user who was there before. */
+  /** Whether the directory has created the user; false for a user who existed before. */
   @Flag() created: boolean;
 }
 

@@ -78,8 +78,8 @@ function typeOf(failure: Failure): string | undefined {
   return statusOf(failure) === 400 ? 'invalidValue' : undefined;
 }
 
-const SHOWN = 100;
+const MAX_EXCERPT_CHARS = 100;
 
 function shortened(text: string): string {
-  return text.toWellFormed().slice(0, SHOWN).toWellFormed();
+  return text.toWellFormed().slice(0, MAX_EXCERPT_CHARS).toWellFormed();
 }

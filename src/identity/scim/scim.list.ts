@@ -6,16 +6,16 @@ import { LIST_SCHEMA } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
 /** Default number of resources in one answer. */
-const USUAL = 100;
+const DEFAULT_COUNT = 100;
 export const MAX_RESULTS = 200;
-const LAST_INDEX = 2 ** 31;
+const MAX_INDEX = 2 ** 31;
 
 /** Values outside of the limits are moved into them (RFC 7644, 3.4.2.4). */
 export function sliceOf({ filter, startIndex, count }: ScimListQuery): Slice {
   return {
     filter: filter ? parseFilter(filter) : undefined,
-    offset: within('startIndex', startIndex ?? '1', [1, LAST_INDEX]) - 1,
-    limit: within('count', count ?? String(USUAL), [0, MAX_RESULTS]),
+    offset: within('startIndex', startIndex ?? '1', [1, MAX_INDEX]) - 1,
+    limit: within('count', count ?? String(DEFAULT_COUNT), [0, MAX_RESULTS]),
   };
 }
 

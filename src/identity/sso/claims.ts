@@ -92,15 +92,15 @@ export function numbered(name: string, number: number): string {
   return name.slice(0, MAX_NAME_CHARS - end.length) + end;
 }
 
-export function textClaim(claims: Claims, name: string, longest: number): string | undefined {
+export function textClaim(claims: Claims, name: string, maxChars: number): string | undefined {
   const value = claims[name];
   if (typeof value !== 'string') return undefined;
-  return value.toWellFormed().replaceAll('\0', '').trim().slice(0, longest) || undefined;
+  return value.toWellFormed().replaceAll('\0', '').trim().slice(0, maxChars) || undefined;
 }
 
 /** A claim that identifies a user or a session: undefined if it cannot be stored unchanged. */
-export function identityClaim(claims: Claims, name: string, longest: number): string | undefined {
-  const text = textClaim(claims, name, longest);
+export function identityClaim(claims: Claims, name: string, maxChars: number): string | undefined {
+  const text = textClaim(claims, name, maxChars);
   return text === claims[name] ? text : undefined;
 }
 

@@ -11,7 +11,7 @@ import { SsoVault } from './sso.vault.js';
 /** Time limit of a call; the documents of providers have some kilobytes. */
 const CALL_TIMEOUT_SECONDS = 10;
 const MAX_ANSWER_BYTES = 1_048_576;
-const CACHED = 200;
+const MAX_CACHED_COUNT = 200;
 /** How long the metadata of a provider is cached. */
 const CACHE_MS = 600_000;
 
@@ -25,7 +25,7 @@ export interface OidcConnection {
 @Injectable()
 export class OidcConnections {
   private readonly connections = new LRUCache<string, Promise<OidcConnection>>({
-    max: CACHED,
+    max: MAX_CACHED_COUNT,
     ttl: CACHE_MS,
   });
 

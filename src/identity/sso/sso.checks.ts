@@ -16,7 +16,7 @@ import { SsoVault } from './sso.vault.js';
 /** The longest pause between two looks for users who are due. */
 const MAX_PAUSE_SECONDS = 15;
 const BATCH = 40;
-const AT_ONCE = 8;
+const MAX_CHECK_COUNT = 8;
 
 /**
  * Asks the providers, by the refresh tokens, whether they still have their users. A token that is refused as invalid
@@ -56,7 +56,7 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
       for (let due = BATCH; due === BATCH && !stopping.aborted;) {
         const identities = await this.rows.claimDue(this.intervalSeconds, BATCH);
         due = identities.length;
-        const queue = new PQueue({ concurrency: AT_ONCE });
+        const queue = new PQueue({ concurrency: MAX_CHECK_COUNT });
         await Promise.all(
           identities.map((identity) =>
             queue.add(async () => {

@@ -201,9 +201,9 @@ class DiagnosisRun {
   async step<Value>(name: SsoStep, work: () => Step<Value> | Promise<Step<Value>>): Promise<Value> {
     const began = performance.now();
     try {
-      const { value: found, detail } = await work();
+      const { value, detail } = await work();
       this.add(name, true, began, detail);
-      return found;
+      return value;
     } catch (error) {
       this.add(name, false, began, error instanceof DomainError ? error.message : asMessage(''));
       throw error;

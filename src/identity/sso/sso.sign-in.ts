@@ -33,7 +33,7 @@ import type { SsoChoicesView, SsoConnectionView } from './sso.view.js';
 /** The grant type of clients that may sign users in by a provider. */
 const GRANT_TYPE = 'social';
 const ENABLED = '0';
-const SID_LENGTH = 255;
+const MAX_SID_CHARS = 255;
 
 /** The address of this service and the browser of a sign-in. */
 export interface SsoContext {
@@ -246,7 +246,7 @@ export class SsoSignIn {
         userId,
         clientId: client.clientId,
         browser: flow.browser,
-        sid: identityClaim(claims, 'sid', SID_LENGTH) ?? null,
+        sid: identityClaim(claims, 'sid', MAX_SID_CHARS) ?? null,
         idToken: this.vault.seal(
           tenantId,
           'sso_identity',
@@ -309,7 +309,7 @@ export class SsoSignIn {
       },
     );
     const idToken: Claims = tokens.claims() ?? {};
-    const subject = identityClaim(idToken, 'sub', SID_LENGTH);
+    const subject = identityClaim(idToken, 'sub', MAX_SID_CHARS);
     if (subject === undefined) throw new SsoRefusedError('invalid');
     const verified = await this.withUserInfo(provider, { claims: idToken, subject, tokens });
     const { claims, isOverage } = await this.groups.complete(

@@ -37,7 +37,7 @@ import { TenantRepository } from './tenant.repository.js';
  * A removal locks the tenant and then its rows. Work in the tenant locks a row and then the tenant, to add another row.
  * No order of locks avoids that deadlock, so a removal that the database aborts is retried.
  */
-const ATTEMPTS = 5;
+const MAX_ATTEMPT_COUNT = 5;
 
 const SEEDED_ROLES = [
   { roleKey: ADMIN_ROLE, roleName: 'Administrator', permissions: tenantAdminPermissions },
@@ -121,7 +121,7 @@ export class TenantService {
   /** Deletes the tenants with everything they own, and ends the sign-ins that work in them. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireSuperAdmin(caller);
-    for (let remainingAttempts = ATTEMPTS; ; remainingAttempts -= 1) {
+    for (let remainingAttempts = MAX_ATTEMPT_COUNT; ; remainingAttempts -= 1) {
       try {
         await withLongStatements(() => this.removeAll(caller, ids));
         return;
@@ -131,7 +131,7 @@ export class TenantService {
     }
   }
 
-  /** From the next request on, the sign-in of the caller works in the tenant. */
+  /** Switches the sign-in of the caller to the tenant, from the next request on. */
   async enter(caller: Caller, tenantId: string): Promise<void> {
     requireSuperAdmin(caller);
     if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError(phrase`The tenant`);

@@ -24,13 +24,13 @@ type Grants = Pick<Caller, 'permissions' | 'roleKeys'>;
 
 const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERADMIN_ROLE] };
 
-const CACHED_USERS = 10_000;
+const MAX_CACHED_USER_COUNT = 10_000;
 
 /** Creates callers from users, for jobs and commands, which have no sign-in. */
 @Injectable()
 export class UserCallers {
   private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
-    max: CACHED_USERS,
+    max: MAX_CACHED_USER_COUNT,
   });
 
   constructor(

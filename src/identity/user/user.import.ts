@@ -20,7 +20,7 @@ import type { RefusedRow } from './user.view.js';
 const MAX_ROWS = 200;
 const MAX_BYTES = 2 ** 20;
 /** Limit of refused rows that a message names. */
-const SHOWN = 10;
+const MAX_NAMED_ROW_COUNT = 10;
 
 /** The headers of the file, in any order. Those of the export are the same, so that it can be changed and imported. */
 const COLUMNS = {
@@ -166,8 +166,10 @@ export class UserImport {
 
 /** The message names the first rows, the data all of them. */
 function refusal(rows: readonly RefusedRow[]): InvalidInputError {
-  const named = rows.slice(0, SHOWN).map(({ row, reason }) => msg`Row ${row}: ${reason}`);
-  const remainingCount = rows.length - SHOWN;
+  const named = rows
+    .slice(0, MAX_NAMED_ROW_COUNT)
+    .map(({ row, reason }) => msg`Row ${row}: ${reason}`);
+  const remainingCount = rows.length - MAX_NAMED_ROW_COUNT;
   const others = remainingCount > 0 ? [msg`${remainingCount} more rows are refused.`] : [];
   const message = sentences([msg`Nothing was imported.`, ...named, ...others]);
   const refusedRows = rows.map(({ row, reason }) => ({ row, reason: localized(reason) }));

@@ -89,7 +89,7 @@ export interface Caller {
   readonly revision: number;
   /** The API key; undefined for a request with a sign-in and for a job. */
   readonly apiKey?: CallerKey | undefined;
-  /** When sign-in or key end by themselves, in milliseconds since the epoch. */
+  /** The end of the sign-in or key in milliseconds since the epoch; undefined if it has none. */
   readonly validUntil?: number | undefined;
 }
 

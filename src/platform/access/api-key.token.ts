@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** How every API key begins: logs hide what follows, and secret scanners recognise it. */
+/** The prefix of every API key: logs hide what follows, and secret scanners recognise it. */
 export const API_KEY_PREFIX = 'sk-plinth-';
 
 const ID_BYTES = 8;

@@ -47,7 +47,7 @@ interface CatchingFilter {
 
 /**
  * Answers direct routes before the router: the same global guards, interceptors, pipes and filters as the router runs, in its
- * order, called one after the other. A request whose method and address are not exactly those of a direct route is left to
+ * order, called one after the other. A request whose method and address are not exactly those of a direct route goes to
  * the router, which has these routes as well and answers them alike (test/integration/platform/direct-routes.spec.ts).
  * Saves a sixth of the processor time of an answer of 20 chunks (docs/decisions/0035-direct-routes.md).
  */

@@ -8,9 +8,9 @@ export interface Variable<T = unknown> {
   readonly example: string;
   /** Used when the variable is unset or blank. Without a default the variable is undefined if the schema allows it. */
   readonly default?: string;
-  /** Never printed, neither in errors nor in logs. */
+  /** Whether the value is secret, so that neither errors nor logs print it. */
   readonly secret?: boolean;
-  /** Also read under its name in lower case, which wins, as in curl. */
+  /** Whether the variable is also read under its name in lower case, which wins, as in curl. */
   readonly lowerCase?: boolean;
 }
 

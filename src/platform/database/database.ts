@@ -48,7 +48,7 @@ function ignore(): void {
 }
 
 /** Limit of actions that run after commits at a time: they may wait for services that are away. */
-const AFTER_COMMIT_AT_ONCE = 16;
+const MAX_AFTER_COMMIT_COUNT = 16;
 
 interface OpenTransaction {
   readonly manager: EntityManager;
@@ -127,7 +127,7 @@ export class Database {
   async prepared<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     const joined = this.open.getStore()?.manager.queryRunner;
     if (joined?.isReleased) throw new TransactionEndedError();
-    // Not the pool's own query, which gives up the connection of a statement that fails.
+    // The pool's own query is not used, because it closes the connection of a statement that fails.
     const runner = joined ?? this.dataSource.createQueryRunner();
     try {
       const connection = (await runner.connect()) as PoolClient;
@@ -173,7 +173,7 @@ function isOfEndedTransaction(error: unknown): boolean {
 }
 
 async function allOf(actions: OpenTransaction['afterCommit']): Promise<void> {
-  const queue = new PQueue({ concurrency: AFTER_COMMIT_AT_ONCE });
+  const queue = new PQueue({ concurrency: MAX_AFTER_COMMIT_COUNT });
   const results = await Promise.allSettled(
     actions.map((action) => queue.add(async () => action())),
   );

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Longest path of a Unix domain socket on Linux is 107 bytes, on macOS 103. */
-const SOCKET_PATH_LIMIT = 103;
+const MAX_SOCKET_PATH_BYTES = 103;
 
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError';
@@ -84,7 +84,7 @@ function answers(path: string): Promise<boolean> {
 
 function socketPath(directory: string): string {
   const path = join(directory, 'plinth.sock');
-  if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return path;
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES) return path;
   const name = createHash('sha256').update(directory).digest('hex').slice(0, 16);
   return join(tmpdir(), `plinth-${name}.sock`);
 }

@@ -15,7 +15,7 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return constraint === undefined || cause.constraint === constraint;
 }
 
-/** True for the error of a statement that refers to a row which is gone. */
+/** True for the error of a statement that refers to a row that no longer exists. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
 }
@@ -27,7 +27,7 @@ export function isInvalidValue(error: unknown): boolean {
   return typeof cause?.code === 'string' && /^(22|23|54)/.test(cause.code);
 }
 
-/** True for the error of the transaction that the database has given up so that others, which it blocked, go on. */
+/** True for the error of a transaction that the database has aborted to resolve a deadlock. */
 export function isDeadlock(error: unknown): boolean {
   return databaseError(error)?.code === DEADLOCK;
 }
@@ -118,7 +118,7 @@ export function isOutage(error: unknown): boolean {
   return cause !== undefined && (cause instanceof ConnectionLostError || outages.has(cause));
 }
 
-/** True when what the error says is that a service which this one needs is away. The change of its state is in the log. */
+/** True for the error of a service that is away and that this one needs. The change of its state is in the log. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof UnavailableError || isOutage(error);
 }

@@ -42,7 +42,7 @@ export class ForbiddenError extends DomainError {
   }
 }
 
-/** Also answered for a record of another tenant or user, so that its existence is not disclosed. */
+/** A missing record; also answered for one of another tenant or user, so that its existence is not disclosed. */
 export class NotFoundError extends DomainError {
   readonly code = 404;
 
@@ -66,7 +66,7 @@ export class RevisionConflictError extends ConflictError {
 
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
-  /** When the caller may try again; also sent as the header Retry-After. */
+  /** Seconds after which the caller may try again; also sent as the header Retry-After. */
   readonly retryAfterSeconds: number;
 
   constructor(

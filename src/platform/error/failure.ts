@@ -24,7 +24,7 @@ export function envelopeCode(response: ServerResponse): number | undefined {
 /** A failure as a client gets it. */
 export interface Failure {
   readonly code: ErrorCode;
-  /** In the language of the request. */
+  /** The message in the language of the request. */
   readonly message: string;
   /** The thrown error. */
   readonly error: unknown;

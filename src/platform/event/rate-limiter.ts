@@ -24,7 +24,7 @@ interface Unshared {
 }
 
 /** Keys whose counts are carried over to Redis; beyond it the oldest are not. */
-const UNSHARED_KEYS = 10_000;
+const MAX_UNSHARED_KEY_COUNT = 10_000;
 
 /**
  * Counts per key in a fixed window: in Redis where configured, so that all processes share the count, else in process.
@@ -35,7 +35,7 @@ const UNSHARED_KEYS = 10_000;
 export class RateLimiter implements OnApplicationShutdown {
   private readonly local = new Map<string, RateLimiterMemory>();
   private readonly shared = new Map<string, RateLimiterRedis>();
-  private readonly unshared = new LRUCache<string, Unshared>({ max: UNSHARED_KEYS });
+  private readonly unshared = new LRUCache<string, Unshared>({ max: MAX_UNSHARED_KEY_COUNT });
   private sharing: Promise<void> | undefined;
   private readonly unsubscribe: () => void;
 

@@ -54,7 +54,7 @@ export function envelope(result: unknown): Envelope {
 }
 
 /** Characters of one part, whose serialization takes about a millisecond. */
-const PART_CHARACTERS = 256 * 1_024;
+const PART_CHARS = 256 * 1_024;
 
 /** The JSON text of the envelope of a page, in parts: rows can be large, and a thousand of them hold the event loop. */
 export function* pageText(page: Page<unknown>, msg: string = OK_MESSAGE): Generator<string, void> {
@@ -63,7 +63,7 @@ export function* pageText(page: Page<unknown>, msg: string = OK_MESSAGE): Genera
   let part = `${JSON.stringify({ ...head, msg }).slice(0, -1)},"rows":[`;
   for (const [index, row] of page.rows.entries()) {
     part += index === 0 ? JSON.stringify(row) : `,${JSON.stringify(row)}`;
-    if (part.length < PART_CHARACTERS) continue;
+    if (part.length < PART_CHARS) continue;
     yield part;
     part = '';
   }

@@ -35,7 +35,7 @@ interface BodyOptions extends BodyLimit {
   readonly form?: boolean;
 }
 
-/** Not an InvalidInputError: a route that answers invalid fields in a form of its own still answers this in the envelope. */
+/** The body of a request is refused. It is not an InvalidInputError, so that routes with a form of their own for invalid fields answer it in the envelope. */
 export class BodyError extends DomainError {
   readonly code = 400;
 }
@@ -309,7 +309,7 @@ function textOf(bytes: Buffer, contentType: string): string {
 const BODY_LIMIT = 'http:body-limit';
 const FORM_BODY = 'http:form-body';
 const NO_BODY = 'http:no-body';
-const PUBLIC_KB = 64;
+const MAX_PUBLIC_KB = 64;
 
 /** Raises the limit of the body for a route that takes images as base64 in JSON, with a long text. */
 export const LargeBody = (): MethodDecorator =>
@@ -320,7 +320,7 @@ export const FormBody = (): MethodDecorator => SetMetadata(FORM_BODY, true);
 
 /** Lowers the limit of the body for routes that callers who are not signed in may call. */
 export const SmallBody = (): MethodDecorator & ClassDecorator =>
-  SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
+  SetMetadata(BODY_LIMIT, { atMostKb: MAX_PUBLIC_KB } satisfies BodyLimit);
 
 /** Refuses every field of a body, by its name, so that no client relies on a field that nothing reads. */
 export const NoBody = (): MethodDecorator => SetMetadata(NO_BODY, true);

@@ -34,7 +34,7 @@ const MAX_EXPORTED_ROWS = 50_000;
 const ROWS_AT_ONCE = 500;
 
 /** Exports that one process writes at the same time. */
-const EXPORTS_AT_ONCE = 4;
+const MAX_EXPORT_COUNT = 4;
 const RETRY_AFTER_SECONDS = 10;
 
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
@@ -78,7 +78,7 @@ export class ExportInterceptor implements NestInterceptor {
     read: ListReader<unknown>,
     response: Response,
   ): Promise<StreamableFile> {
-    if (running >= EXPORTS_AT_ONCE) {
+    if (running >= MAX_EXPORT_COUNT) {
       throw new TooManyRequestsError(
         msg`Too many exports at the same time. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },

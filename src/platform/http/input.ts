@@ -616,7 +616,7 @@ class InputPipe extends ValidationPipe {
   /** Names the unknown fields together with all other problems. */
   private async transformStrictly(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { metatype } = metadata;
-    // Before the validation, which removes some of them from the value.
+    // Unknown fields are collected before the validation, which removes some of them from the value.
     const unknown = metatype ? unknownFieldsOf(value, metatype as Type<object>) : [];
     if (unknown.length === 0) return super.transform(value, metadata);
     const problem = await this.problemOf(value, metadata);

@@ -6,8 +6,8 @@ import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
 /** Limit of the unpacked bytes of all parts, which bounds the memory and the time that blocks the event loop. */
-const UNPACKED_BYTES = 4 * 2 ** 20;
-const PARTS = 200;
+const MAX_UNPACKED_BYTES = 4 * 2 ** 20;
+const MAX_PART_COUNT = 200;
 
 /**
  * The rows of the first sheet of an .xlsx file, with their cells as texts. InvalidInputError for another format, a damaged
@@ -28,12 +28,12 @@ async function withinLimits(bytes: Buffer): Promise<Buffer> {
   const parts: Record<string, Buffer> = {};
   try {
     const zip = await fromBufferPromise(bytes);
-    if (zip.entryCount > PARTS) throw new TooLargeError();
+    if (zip.entryCount > MAX_PART_COUNT) throw new TooLargeError();
     let unpacked = 0;
     for await (const entry of zip.eachEntry()) {
       if (!/\.(?:xml|rels)$/i.test(entry.fileName)) continue;
       unpacked += entry.uncompressedSize;
-      if (unpacked > UNPACKED_BYTES) throw new TooLargeError();
+      if (unpacked > MAX_UNPACKED_BYTES) throw new TooLargeError();
       const part = await buffer(await zip.openReadStreamPromise(entry));
       // ECMA-376 part 2 forbids them: entities could grow without end.
       if (part.includes('<!DOCTYPE')) throw new InvalidInputError(UNREADABLE);

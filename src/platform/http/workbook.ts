@@ -73,10 +73,10 @@ function plain(value: unknown): Cell {
 }
 
 /** Characters of the sheet that are compressed at once: about a millisecond of work. */
-const PIECE = 64 * 1_024;
+const PIECE_CHARS = 64 * 1_024;
 
 /** Limit of the characters of a cell in Excel. */
-const CELL_CHARACTERS = 32_767;
+const MAX_CELL_CHARS = 32_767;
 
 /** The earliest time that an archive can name; a fixed time gives the same bytes for the same rows. */
 const ARCHIVE_TIME = '1980-01-01T00:00:00';
@@ -111,7 +111,7 @@ export async function* workbook<Row>(
   for await (const rows of pages) {
     for (const row of rows) {
       writer.add(row);
-      if (writer.length < PIECE) continue;
+      if (writer.length < PIECE_CHARS) continue;
       file.push(bytesOf(writer.take()));
       yield* output.splice(0);
       await setImmediate();
@@ -198,7 +198,7 @@ function serial(date: Date): number {
 }
 
 function fitting(text: string): string {
-  return text.length <= CELL_CHARACTERS ? text : `${text.slice(0, CELL_CHARACTERS - 1)}…`;
+  return text.length <= MAX_CELL_CHARS ? text : `${text.slice(0, MAX_CELL_CHARS - 1)}…`;
 }
 
 /** Characters that XML cannot hold are written as _xHHHH_, as is what would be read as such. */

@@ -68,7 +68,7 @@ export interface OutboundHttpOptions {
 }
 
 /** Limit of connections per origin, which suffices for all concurrent streams of one process. */
-const CONNECTIONS_PER_ORIGIN = 2048;
+const MAX_CONNECTIONS_PER_ORIGIN = 2048;
 const KEEP_ALIVE_MS = 20_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 const PROXY_AUTHENTICATION_REQUIRED = 407;
@@ -233,7 +233,7 @@ export class OutboundHttp {
 
 function agentWith(connect: buildConnector.connector): Agent {
   return new Agent({
-    connections: CONNECTIONS_PER_ORIGIN,
+    connections: MAX_CONNECTIONS_PER_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,

@@ -40,7 +40,7 @@ export class UploadInterceptor implements NestInterceptor {
       storage: engine.within(fileBytes),
       // Browsers send names as UTF-8 without declaring it; multer's default is latin1.
       defParamCharset: 'utf8',
-      // Not as the second argument, whose error is that of a part with another name.
+      // The limit is not the second argument, whose error is that of a part with another name.
       limits: { files, fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
     });
     this.receiver = new Receiver();
