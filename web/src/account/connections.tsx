@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { Refusal } from '../sign-in/sso';
 import { useAction } from '../ui/action';
 import { FormDrawer } from '../ui/form-drawer';
@@ -26,7 +26,7 @@ export function Connections({
   readonly connections: ReturnType<typeof useConnections>;
 }) {
   const { t } = useTranslation('account');
-  const [{ ssoError }] = useAddress();
+  const [{ ssoError }] = useSearchParams();
   const [changed, setChanged] = useState<SsoConnectionView>();
   const close = (): void => setChanged(undefined);
   const isOnly = connections.filter(({ connected }) => connected).length === 1;

@@ -31,8 +31,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
-import type { Address } from '../app/address';
+import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { language } from '../i18n';
 import { useAction } from '../ui/action';
@@ -49,7 +49,7 @@ import { AuditDetail } from './audit-detail';
 import { ACTIONS, sentenceOf, TARGETS } from './audit-words';
 import styles from './audit.module.css';
 
-const ENTRIES_A_PAGE = 50;
+const ENTRIES_PER_PAGE = 50;
 
 const ICONS: Readonly<Record<string, Icon>> = {
   create: IconPlus,
@@ -70,7 +70,7 @@ const ICONS: Readonly<Record<string, Icon>> = {
 
 const FILTERS = ['who', 'what', 'kind', 'record', 'ip', 'from', 'to'] as const;
 
-function filterOf({ who, what, kind, record, ip }: Address) {
+function filterOf({ who, what, kind, record, ip }: SearchParams) {
   return { actorName: who, action: what, targetType: kind, targetId: record, ip };
 }
 
@@ -78,7 +78,7 @@ function filterOf({ who, what, kind, record, ip }: Address) {
 export function AuditTimeline() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const page = Number(address['page'] ?? 1);
   const filterValues = Object.fromEntries(FILTERS.map((name) => [name, address[name]]));
   const { data, error, isPending, refetch, isPlaceholderData } = useQuery({
@@ -87,7 +87,7 @@ export function AuditTimeline() {
       plinth.auditList({
         query: {
           pageNum: page,
-          pageSize: ENTRIES_A_PAGE,
+          pageSize: ENTRIES_PER_PAGE,
           ...filterOf(filterValues),
           ...daysOf(filterValues),
         },
@@ -153,14 +153,14 @@ export function AuditTimeline() {
           </section>
         ))}
       </div>
-      {data && data.total > ENTRIES_A_PAGE && (
+      {data && data.total > ENTRIES_PER_PAGE && (
         <Group justify="space-between" mt="md">
           <Text size="sm" c="dimmed">
             {t('audit.count', { count: data.total, shown: number(data.total) })}
           </Text>
           <Pagination
             size="sm"
-            total={Math.ceil(data.total / ENTRIES_A_PAGE)}
+            total={Math.ceil(data.total / ENTRIES_PER_PAGE)}
             value={page}
             onChange={(value) => change({ page: value === 1 ? undefined : String(value) })}
             getControlProps={(control) => ({ 'aria-label': t(`pagination.${control}`) })}

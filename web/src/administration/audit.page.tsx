@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { Page } from '../ui/page';
 import { AuditTimeline } from './audit-timeline';
@@ -19,7 +19,7 @@ const PERMISSION: Readonly<Record<Tab, string>> = {
 export default function AuditPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const tabs = TABS.filter((tab) => may(PERMISSION[tab]));
   const tab = tabs.find((one) => one === address['tab']) ?? tabs[0] ?? 'timeline';
   const choose = (value: string | null): void => {

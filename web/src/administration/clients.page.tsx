@@ -4,7 +4,7 @@ import type { ClientListQuery, ClientView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useSession } from '../app/session';
 import { useAction } from '../ui/action';
@@ -25,7 +25,7 @@ import { span } from './span';
 
 const SWITCHES = ['inlineThinking', 'inlineSources', 'inlineFailures'] as const;
 
-function filterOf({ q, status }: Address): ClientListQuery {
+function filterOf({ q, status }: SearchParams): ClientListQuery {
   return { clientKey: q, status };
 }
 
@@ -192,7 +192,7 @@ export default function ClientsPage() {
           </>
         )}
         {...(may('system:client:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.clientExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
             ),

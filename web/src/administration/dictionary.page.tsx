@@ -24,8 +24,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
-import type { Address } from '../app/address';
+import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -47,7 +47,7 @@ import styles from './dictionary.module.css';
 export default function DictionaryPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const [{ type }, change] = useAddress();
+  const [{ type }, change] = useSearchParams();
   const [search, setSearch] = useState('');
   const [edited, setEdited] = useState<DictionaryTypeView | 'new'>();
   const types = useQuery({
@@ -330,7 +330,7 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
           ),
         })}
         {...(may('system:dict:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.dictionaryEntryExport({
                 body: { ...orderOf(filters), dictType, dictLabel: filters['q'] },

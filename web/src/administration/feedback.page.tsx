@@ -17,7 +17,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressDay, daysOf } from '../ui/address-day';
@@ -34,7 +34,7 @@ import { orderOf } from './order';
 import { Verdict } from './verdict';
 import styles from './feedback.module.css';
 
-function filterOf({ vote, model }: Address): Pick<FeedbackListQuery, 'vote' | 'modelName'> {
+function filterOf({ vote, model }: SearchParams): Pick<FeedbackListQuery, 'vote' | 'modelName'> {
   return { modelName: model, ...((vote === 'up' || vote === 'down') && { vote }) };
 }
 
@@ -140,7 +140,7 @@ export default function FeedbackPage() {
           </>
         )}
         {...(may('chat:feedback:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.feedbackExport({
                 body: { ...orderOf(filters), ...filterOf(filters), ...daysOf(filters) },

@@ -4,7 +4,7 @@ import type { OperationLogView, SignInLogQuery, SignInLogView } from '@plinth/cl
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { softwareOf } from '../account/software';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { AddressDay, daysOf } from '../ui/address-day';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -19,7 +19,7 @@ import styles from './logs.module.css';
 
 const TYPES = ['1', '2', '3', '4', '7', '0'] as const;
 
-function operationsOf({ who, kind, type, ip }: Address) {
+function operationsOf({ who, kind, type, ip }: SearchParams) {
   return { operName: who, title: kind, businessType: type, operIp: ip };
 }
 
@@ -101,7 +101,7 @@ export function OperationLog() {
       }
       empty={<Empty icon={IconHistory} title={t('audit.empty')} />}
       {...(may('monitor:operlog:export') && {
-        onExport: async (filters: Address) =>
+        onExport: async (filters: SearchParams) =>
           saveFile(
             await plinth.consoleLogExportOperations({
               body: { ...orderOf(filters), ...operationsOf(filters), ...daysOf(filters) },
@@ -112,7 +112,7 @@ export function OperationLog() {
   );
 }
 
-function signInsOf({ who, ip, result }: Address): SignInLogQuery {
+function signInsOf({ who, ip, result }: SearchParams): SignInLogQuery {
   const status = result === '0' || result === '1' ? result : undefined;
   return { userName: who, ipaddr: ip, ...(status && { status }) };
 }
@@ -186,7 +186,7 @@ export function SignInLog() {
       }
       empty={<Empty icon={IconLogin2} title={t('audit.empty')} />}
       {...(may('monitor:logininfor:export') && {
-        onExport: async (filters: Address) =>
+        onExport: async (filters: SearchParams) =>
           saveFile(
             await plinth.consoleLogExportSignIns({
               body: { ...orderOf(filters), ...signInsOf(filters), ...daysOf(filters) },

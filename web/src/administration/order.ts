@@ -1,7 +1,7 @@
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 
 /** Converts the sort order of a table for the export of its rows. */
-export function orderOf({ orderByColumn, isAsc }: Address): {
+export function orderOf({ orderByColumn, isAsc }: SearchParams): {
   orderByColumn?: string;
   isAsc?: string;
 } {

@@ -16,8 +16,8 @@ import { CopyButton } from '../ui/copy-button';
 import styles from './password.module.css';
 
 /** Characters of generated passwords, without ones that look alike. */
-const SIGNS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-const LENGTH = 16;
+const PASSWORD_CHARACTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const GENERATED_CHARS = 16;
 
 export const MIN_PASSWORD_CHARS = 5;
 export const MAX_PASSWORD_CHARS = 72;
@@ -25,10 +25,11 @@ export const MAX_PASSWORD_CHARS = 72;
 /** Generates 16 random characters, about 93 bits of entropy. */
 export function newPassword(): string {
   let password = '';
-  while (password.length < LENGTH) {
+  while (password.length < GENERATED_CHARS) {
     const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));
     // Bytes above the last whole multiple are skipped, because they would favour the first characters.
-    if (byte < 256 - (256 % SIGNS.length)) password += SIGNS[byte % SIGNS.length] ?? '';
+    if (byte < 256 - (256 % PASSWORD_CHARACTERS.length))
+      password += PASSWORD_CHARACTERS[byte % PASSWORD_CHARACTERS.length] ?? '';
   }
   return password;
 }

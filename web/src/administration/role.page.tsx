@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -15,7 +15,7 @@ import { RoleMembers } from './role-members';
 export default function RolePage() {
   const { t } = useTranslation('administration');
   const { roleId = '' } = useParams({ strict: false });
-  const [{ tab = 'permissions', from }, change] = useAddress();
+  const [{ tab = 'permissions', from }, change] = useSearchParams();
   const isNew = roleId === 'new';
   const source = isNew ? from : roleId;
   const role = useQuery({

@@ -12,7 +12,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -29,7 +29,7 @@ import { EnabledSwitch } from './enabled-switch';
 import { orderOf } from './order';
 import { expanded, permissionsQuery } from './permissions';
 
-function filterOf({ q, status }: Address): RoleListQuery {
+function filterOf({ q, status }: SearchParams): RoleListQuery {
   return { roleName: q, status };
 }
 
@@ -214,7 +214,7 @@ export default function RolesPage() {
           ),
         })}
         {...(may('system:role:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.roleExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
             ),

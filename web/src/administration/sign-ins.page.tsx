@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { OwnSignIns } from '../account/own-sign-ins';
 import { softwareOf } from '../account/software';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -19,7 +19,7 @@ import { Time } from '../ui/time';
 /** Lists the active sign-ins of all users. */
 export default function SignInsPage() {
   const { t } = useTranslation('administration');
-  const [{ tab = 'all' }, change] = useAddress();
+  const [{ tab = 'all' }, change] = useSearchParams();
   return (
     <Page title={t('signIns.title')} description={t('signIns.about')}>
       <Tabs

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { session } from '../app/session';
 import { useAction } from '../ui/action';
@@ -25,7 +25,7 @@ import { PasswordOnce } from './password';
 import type { Credentials } from './password';
 import { HOME_TENANT, TenantDrawer } from './tenant-drawer';
 
-function filterOf({ q, status }: Address): TenantListQuery {
+function filterOf({ q, status }: SearchParams): TenantListQuery {
   return { companyName: q, status };
 }
 
@@ -206,7 +206,7 @@ export default function TenantsPage() {
           </>
         )}
         {...(may('system:tenant:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.tenantExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
             ),

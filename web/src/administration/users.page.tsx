@@ -16,7 +16,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch, AddressSelect } from '../ui/address-fields';
@@ -38,7 +38,7 @@ import { UserImport } from './user-import';
 
 const FILTERS = ['q', 'status', 'role'];
 
-function filterOf({ q, status, role }: Address): UserListQuery {
+function filterOf({ q, status, role }: SearchParams): UserListQuery {
   return { keyword: q, status, roleId: role === undefined ? undefined : Number(role) };
 }
 
@@ -308,7 +308,7 @@ export default function UsersPage() {
           ),
         })}
         {...(may('system:user:export') && {
-          onExport: async (filters: Address) =>
+          onExport: async (filters: SearchParams) =>
             saveFile(
               await plinth.userExport({ body: { ...orderOf(filters), ...filterOf(filters) } }),
             ),

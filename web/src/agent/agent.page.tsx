@@ -187,7 +187,7 @@ function AgentForm({ agent, choices }: FormProps) {
     label: model.modelDescribe || model.modelName,
   }));
   const isUnlisted = agent && !modelChoices.some(({ value }) => value === String(agent.modelId));
-  const lost = (agent?.unreadableKnowledgeIds ?? []).map(
+  const unreadableBases = (agent?.unreadableKnowledgeIds ?? []).map(
     (id) => agent?.knowledgeNames[agent.knowledgeIds.indexOf(id)] ?? String(id),
   );
   const baseChoices = new Map([
@@ -222,9 +222,9 @@ function AgentForm({ agent, choices }: FormProps) {
           {t('readOnly')}
         </Alert>
       )}
-      {lost.length > 0 && (
+      {unreadableBases.length > 0 && (
         <Alert mb="md" color="yellow">
-          {t('lost', { names: lost.join(', ') })}
+          {t('lost', { names: unreadableBases.join(', ') })}
         </Alert>
       )}
       <form

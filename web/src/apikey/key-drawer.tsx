@@ -42,8 +42,8 @@ function lastDayOf(time: string): string {
 
 /** Choices of a limit. Stored records that can no longer be chosen stay visible by their ids. */
 function withStored(choices: readonly Choice[], stored: readonly number[] | null | undefined) {
-  const gone = texts(stored).filter((id) => !choices.some(({ value }) => value === id));
-  return [...choices, ...gone.map((id) => ({ value: id, label: id }))];
+  const missingIds = texts(stored).filter((id) => !choices.some(({ value }) => value === id));
+  return [...choices, ...missingIds.map((id) => ({ value: id, label: id }))];
 }
 
 /** Form of an API key. A new key has no permissions; a limit without entries does not apply. */

@@ -9,14 +9,14 @@ import {
 import type { ComponentType } from 'react';
 import { Failure } from '../ui/failure';
 import { NotFound } from '../ui/not-found';
-import { parseAddress, addressText } from './address';
-import type { Address } from './address';
+import { parseSearchParams, addressText } from './search-params';
+import type { SearchParams } from './search-params';
 import { ENTRIES } from './navigation';
 import { session } from './session';
 
 type Page = () => Promise<{ default: ComponentType }>;
 
-const address = (search: Record<string, unknown>): Address => search as Address;
+const address = (search: Record<string, unknown>): SearchParams => search as SearchParams;
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
@@ -106,7 +106,7 @@ export function permissionsOf(path: string): readonly string[] {
 
 export const router = createRouter({
   routeTree: routes,
-  parseSearch: parseAddress,
+  parseSearch: parseSearchParams,
   stringifySearch: addressText,
   defaultPreload: 'intent',
   scrollRestoration: true,

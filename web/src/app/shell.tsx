@@ -64,7 +64,7 @@ export default function Shell() {
   });
   const [searching, setSearching] = useState(false);
   useHotkeys([['mod+K', () => setSearching(true)]], []);
-  const small = collapsed && !isNarrow;
+  const isCollapsed = collapsed && !isNarrow;
   const isLapsed = useIsLapsed();
 
   return (
@@ -73,7 +73,7 @@ export default function Shell() {
       padding={0}
       header={{ height: 48, collapsed: !isNarrow }}
       navbar={{
-        width: small ? 60 : 232,
+        width: isCollapsed ? 60 : 232,
         breakpoint: 'sm',
         collapsed: { mobile: !drawer },
       }}
@@ -96,8 +96,8 @@ export default function Shell() {
       </AppShell.Header>
 
       <AppShell.Navbar className={styles['navbar']} aria-label={t('menu')}>
-        <Group justify={small ? 'center' : 'space-between'} className={styles['brand']}>
-          {!small && (
+        <Group justify={isCollapsed ? 'center' : 'space-between'} className={styles['brand']}>
+          {!isCollapsed && (
             <Link to="/" className={styles['name']} onClick={closeDrawer}>
               <img src="/icon.svg" alt="" width={20} height={20} />
               Plinth
@@ -106,12 +106,12 @@ export default function Shell() {
           {isNarrow ? (
             <Burger opened onClick={closeDrawer} size="sm" aria-label={t('closeMenu')} />
           ) : (
-            <Tooltip label={t(small ? 'expandMenu' : 'collapseMenu')}>
+            <Tooltip label={t(isCollapsed ? 'expandMenu' : 'collapseMenu')}>
               <ActionIcon
-                aria-label={t(small ? 'expandMenu' : 'collapseMenu')}
+                aria-label={t(isCollapsed ? 'expandMenu' : 'collapseMenu')}
                 onClick={() => setCollapsed(!collapsed)}
               >
-                {small ? (
+                {isCollapsed ? (
                   <IconLayoutSidebarLeftExpand size={18} stroke={1.5} />
                 ) : (
                   <IconLayoutSidebarLeftCollapse size={18} stroke={1.5} />
@@ -121,13 +121,13 @@ export default function Shell() {
           )}
         </Group>
         <Box px="xs" pb="xs">
-          <SearchButton small={small} onOpen={() => setSearching(true)} />
+          <SearchButton small={isCollapsed} onOpen={() => setSearching(true)} />
         </Box>
         <ScrollArea className={styles['entries']} scrollbarSize={6}>
-          <Entries entries={WORK} small={small} onOpen={closeDrawer} />
-          <AdministrationEntries small={small} onOpen={closeDrawer} />
+          <Entries entries={WORK} small={isCollapsed} onOpen={closeDrawer} />
+          <AdministrationEntries small={isCollapsed} onOpen={closeDrawer} />
         </ScrollArea>
-        <AccountMenu small={small} onOpen={closeDrawer} />
+        <AccountMenu small={isCollapsed} onOpen={closeDrawer} />
       </AppShell.Navbar>
 
       <AppShell.Main id="page" className={styles['main']} tabIndex={-1}>

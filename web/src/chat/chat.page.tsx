@@ -18,7 +18,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
@@ -69,7 +69,7 @@ const WATCH_MS = 1_500;
 export default function ChatPage() {
   const { sessionId } = useParams({ strict: false });
   const { may } = useMe();
-  const visit = useWishes(sessionId);
+  const visit = useStartParams(sessionId);
   const missing = NEEDED.filter((permission) => !may(permission));
   if (missing.length > 0) return <Forbidden permissions={missing} />;
   if (visit === undefined) return null;
@@ -82,12 +82,12 @@ export default function ChatPage() {
  * the new session, so that a reload restores later changes. Returns the number of visits with such parameters;
  * undefined until the parameters are stored.
  */
-function useWishes(sessionId: string | undefined): number | undefined {
-  const [{ agent, model, knowledge, draft }, change] = useAddress();
+function useStartParams(sessionId: string | undefined): number | undefined {
+  const [{ agent, model, knowledge, draft }, change] = useSearchParams();
   const [visit, setVisit] = useState(0);
-  const isAsked = sessionId === undefined && Boolean(agent ?? model ?? knowledge ?? draft);
+  const hasStartParams = sessionId === undefined && Boolean(agent ?? model ?? knowledge ?? draft);
   useEffect(() => {
-    if (!isAsked) return;
+    if (!hasStartParams) return;
     const choice: Choice = {
       ...(agent && { agentId: Number(agent) }),
       ...(model && { model }),
@@ -107,8 +107,8 @@ function useWishes(sessionId: string | undefined): number | undefined {
     change({ agent: undefined, model: undefined, knowledge: undefined, draft: undefined });
     setVisit((before) => before + 1);
     // `change` is omitted because it is new on every render.
-  }, [isAsked, agent, model, knowledge, draft]);
-  return isAsked ? undefined : visit;
+  }, [hasStartParams, agent, model, knowledge, draft]);
+  return hasStartParams ? undefined : visit;
 }
 
 function Chat({ sessionId }: { readonly sessionId: string | undefined }) {

@@ -2,10 +2,10 @@ import type { MessageView, SessionView } from '@plinth/client';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { plinth } from '../app/plinth';
 
-const SESSIONS_A_PAGE = 50;
+const SESSIONS_PER_PAGE = 50;
 const MAX_CHOICES = 200;
 /** Maximum page size of messages at the service. */
-export const MESSAGES_A_PAGE = 1_000;
+export const MESSAGES_PER_PAGE = 1_000;
 
 export const sessionsKey = ['chat', 'sessions'] as const;
 
@@ -17,7 +17,7 @@ export function sessionsQuery(search: string) {
       plinth.sessionList({
         query: {
           pageNum: pageParam,
-          pageSize: SESSIONS_A_PAGE,
+          pageSize: SESSIONS_PER_PAGE,
           orderByColumn: 'updateTime,id',
           isAsc: 'desc',
           ...(search && { sessionTitle: search }),
@@ -25,7 +25,7 @@ export function sessionsQuery(search: string) {
         signal,
       }),
     getNextPageParam: ({ total }, pages) =>
-      pages.length * SESSIONS_A_PAGE < total ? pages.length + 1 : undefined,
+      pages.length * SESSIONS_PER_PAGE < total ? pages.length + 1 : undefined,
   });
 }
 
@@ -61,7 +61,7 @@ export function conversationQuery(sessionId: string, pages = 1) {
             sessionId: Number(sessionId),
             inline: false,
             pageNum,
-            pageSize: MESSAGES_A_PAGE,
+            pageSize: MESSAGES_PER_PAGE,
             orderByColumn: 'id',
             isAsc: 'desc',
           },

@@ -16,7 +16,7 @@ import type { ShownSource } from './actions';
 import { sourceTextOf } from './turns';
 import styles from './source-panel.module.css';
 
-const FRAGMENTS_A_PAGE = 20;
+const FRAGMENTS_PER_PAGE = 20;
 
 interface Props {
   readonly source: ShownSource;
@@ -104,14 +104,14 @@ function DocumentText({ source }: { readonly source: ShownSource }) {
   const text = useInfiniteQuery({
     queryKey: ['chat', 'source', docId, fid, 'text'],
     enabled: Boolean(citedFragment),
-    initialPageParam: Math.floor((citedFragment?.idx ?? 0) / FRAGMENTS_A_PAGE) + 1,
+    initialPageParam: Math.floor((citedFragment?.idx ?? 0) / FRAGMENTS_PER_PAGE) + 1,
     queryFn: ({ pageParam, signal }) =>
       plinth.fragmentList({
-        query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_A_PAGE },
+        query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_PER_PAGE },
         signal,
       }),
     getNextPageParam: ({ total }, _pages, page) =>
-      page * FRAGMENTS_A_PAGE < total ? page + 1 : undefined,
+      page * FRAGMENTS_PER_PAGE < total ? page + 1 : undefined,
     getPreviousPageParam: (_page, _pages, page) => (page > 1 ? page - 1 : undefined),
     staleTime: 60_000,
   });

@@ -33,7 +33,7 @@ export interface Refusal {
   readonly error: unknown;
 }
 
-const ASK_AGAIN_MS = 700;
+const POLL_MS = 700;
 const SHARE_MS = 250;
 
 const turns = new Map<string, Turn>();
@@ -148,7 +148,7 @@ async function settle(
       else remember(turn, messages);
       break;
     }
-    await pause(ASK_AGAIN_MS);
+    await pause(POLL_MS);
   }
   drop(turn);
   void queryClient.invalidateQueries({ queryKey: sessionsKey });

@@ -77,13 +77,13 @@ export function Composer({ session, activeRunId }: Props) {
   );
   const busy = start.isPending || say.isPending;
   const isWriting = session.permissionMode !== 'READ_ONLY';
-  const why = session.deletedAt
+  const blockedReason = session.deletedAt
     ? t('composer.removed')
     : isWriting && !may('coding:harness:write')
       ? t('composer.readOnly')
       : undefined;
   const submit = (): void => {
-    if (text.trim() === '' || busy || why) return;
+    if (text.trim() === '' || busy || blockedReason) return;
     if (activeRunId) say.mutate(activeRunId);
     else start.mutate();
   };
@@ -98,8 +98,8 @@ export function Composer({ session, activeRunId }: Props) {
     >
       <Textarea
         aria-label={label}
-        placeholder={why ?? label}
-        disabled={why !== undefined}
+        placeholder={blockedReason ?? label}
+        disabled={blockedReason !== undefined}
         value={text}
         autosize
         minRows={1}
@@ -159,7 +159,7 @@ export function Composer({ session, activeRunId }: Props) {
         <Button
           type="submit"
           loading={busy}
-          disabled={text.trim() === '' || why !== undefined}
+          disabled={text.trim() === '' || blockedReason !== undefined}
           leftSection={<IconSend size={16} stroke={1.5} />}
         >
           {t(activeRunId ? 'composer.send' : 'composer.start')}

@@ -196,13 +196,13 @@ function useFollowedEnd(
     scrollTo({ top: document.documentElement.scrollHeight });
   }, []);
   useEffect(() => {
-    const look = (): void => {
+    const updatePosition = (): void => {
       const { scrollHeight, clientHeight } = document.documentElement;
       isFollowing.current = scrollHeight - clientHeight - scrollY < FOLLOW_DISTANCE_PX;
       setAtEnd(isFollowing.current);
     };
-    addEventListener('scroll', look, { passive: true });
-    return () => removeEventListener('scroll', look);
+    addEventListener('scroll', updatePosition, { passive: true });
+    return () => removeEventListener('scroll', updatePosition);
   }, []);
   useEffect(() => {
     const grown = list.current;

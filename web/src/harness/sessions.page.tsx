@@ -16,7 +16,7 @@ import { modals } from '@mantine/modals';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
@@ -33,13 +33,13 @@ import { confirmRemoval } from './session.page';
 import { useBrowserStream } from './stream/browser-stream';
 
 /** Polling interval, because sessions also change in other tabs and on other devices. */
-const ASK_AGAIN_MS = 10_000;
+const POLL_MS = 10_000;
 
 export default function SessionsPage() {
   const { t } = useTranslation('harness');
   const navigate = useNavigate();
   const { count: waiting = 0 } = useBrowserStream();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [creating, setCreating] = useState(false);
   const { isSuperAdmin } = useMe();
   const deleted = address['removed'] === 'yes';
@@ -102,7 +102,7 @@ export default function SessionsPage() {
         filters={['search', 'removed']}
         rowKey={({ sessionId }) => sessionId}
         onOpen={open}
-        refetchInterval={ASK_AGAIN_MS}
+        refetchInterval={POLL_MS}
         load={async ({ pageNum, pageSize }, filters, signal) => {
           const query = { deleted: filters['removed'] === 'yes', pageSize: 1_000 };
           const all = await plinth.harnessSessionList({ query, signal });

@@ -10,7 +10,7 @@ interface Part {
   readonly latencyMs?: number;
 }
 
-const ASK_AGAIN_MS = 15_000;
+const POLL_MS = 15_000;
 const PARTS = ['store', 'queue', 'vectorStore'] as const;
 /** Text keys for kinds of parts that are not products. */
 const WORDS = new Map([
@@ -36,7 +36,7 @@ export function Health() {
   const { data } = useQuery({
     queryKey: ['health'],
     queryFn: ({ signal }) => readHealth(signal),
-    refetchInterval: ASK_AGAIN_MS,
+    refetchInterval: POLL_MS,
   });
   if (!data) return null;
   const nameOf = (kind: string): string => {

@@ -3,7 +3,7 @@ import type { UseView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { Failure } from '../ui/failure';
 import { Figure } from '../ui/figure';
 import { duration, number, shortNumber } from '../ui/format';
@@ -14,17 +14,17 @@ import { VendorMark } from '../ui/vendor-mark';
 import styles from './home.module.css';
 
 const SPANS = ['7', '14', '30'] as const;
-const ASK_AGAIN_MS = 60_000;
+const POLL_MS = 60_000;
 
 /** Charts of turns, tokens, time to first token and failures of the last days, by day and by model. */
 export function Use() {
   const { t } = useTranslation('home');
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const days = SPANS.find((span) => span === address['days']) ?? '14';
   const { data, error, refetch } = useQuery({
     queryKey: ['home', 'use', days],
     queryFn: ({ signal }) => plinth.chatUseReport({ query: { days: Number(days) }, signal }),
-    refetchInterval: ASK_AGAIN_MS,
+    refetchInterval: POLL_MS,
   });
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
   return (

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { Failure } from '../ui/failure';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
@@ -30,7 +30,7 @@ export default function BasePage() {
   const { knowledgeId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
-  const [address] = useAddress();
+  const [address] = useSearchParams();
   const tab: Tab = TABS.find((one) => one === address['tab']) ?? 'documents';
   const { data: base, error, refetch } = useQuery(baseQuery(id));
   const access = useBaseAccess(base);

@@ -15,7 +15,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
@@ -58,7 +58,7 @@ export default function DocumentPage() {
   const { knowledgeId = '', documentId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [panel, setPanel] = useState<'metadata' | 'rename'>();
   const view: View = VIEWS.find((one) => one === address['view']) ?? 'text';
   const { data: base, error: baseError } = useQuery(baseQuery(id));

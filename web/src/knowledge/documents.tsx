@@ -21,7 +21,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { queryClient } from '../app/query-client';
 import { useAction, useActionOnEach } from '../ui/action';
@@ -57,7 +57,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
   const { may } = useMe();
   const { can } = useBaseAccess(base);
   const navigate = useNavigate();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [describing, setDescribing] = useState<readonly AttachmentView[]>([]);
   const [renaming, setRenaming] = useState<AttachmentView>();
   const { parse, cancel } = useParseActions(base.id);
@@ -458,10 +458,10 @@ function UploadArea({ base }: { readonly base: KnowledgeView }) {
         reason: t('upload.tooLarge', { limit: bytes(limits?.fileBytes ?? 0) }),
       })),
     );
-  const most = limits ? { maxSize: limits.fileBytes } : {};
+  const sizeLimit = limits ? { maxSize: limits.fileBytes } : {};
   return (
     <>
-      <Dropzone.FullScreen active onDrop={take} onReject={refuse} {...most}>
+      <Dropzone.FullScreen active onDrop={take} onReject={refuse} {...sizeLimit}>
         <Stack
           align="center"
           justify="center"
@@ -482,7 +482,7 @@ function UploadArea({ base }: { readonly base: KnowledgeView }) {
         enablePointerEvents
         className={styles['dropzone']}
         inputProps={{ 'aria-label': t('upload.choose') }}
-        {...most}
+        {...sizeLimit}
       >
         <Group justify="space-between" gap="sm">
           <Group gap="sm" wrap="nowrap" flex="1 1 320px">

@@ -17,7 +17,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { FormFailure } from '../ui/form-drawer';
@@ -44,7 +44,7 @@ const METRICS = ['ndcg', 'recall', 'mrr'] as const;
 export function Evaluations({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [settings, setSettings] = useState(savedOf(base));
   const [trying, setTrying] = useState(false);
   const [applying, setApplying] = useState(false);

@@ -82,7 +82,7 @@ export function piecesOf(text: string, words: readonly string[]): readonly Piece
 }
 
 /** Maximum number of characters before the first match in a short view of the text. */
-const LEAD = 160;
+const MAX_LEAD_CHARS = 160;
 
 /** Returns the pieces from the line of the first match, or from the beginning if that is close enough. */
 export function fromFirstMatch(pieces: readonly Piece[]): readonly Piece[] {
@@ -91,8 +91,9 @@ export function fromFirstMatch(pieces: readonly Piece[]): readonly Piece[] {
     .slice(0, Math.max(0, first))
     .map(({ text }) => text)
     .join('');
-  if (before.length <= LEAD && before.split('\n').length <= 3) return pieces;
+  if (before.length <= MAX_LEAD_CHARS && before.split('\n').length <= 3) return pieces;
   const line = before.slice(before.lastIndexOf('\n') + 1);
-  const lead = line.length <= LEAD ? line : line.slice(-LEAD).replace(/^\S*\s/, '');
+  const lead =
+    line.length <= MAX_LEAD_CHARS ? line : line.slice(-MAX_LEAD_CHARS).replace(/^\S*\s/, '');
   return [{ text: `… ${lead}`, matched: false }, ...pieces.slice(first)];
 }

@@ -24,7 +24,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
 import { AddressSearch } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
@@ -53,7 +53,7 @@ interface Props {
 export function Fragments({ document, base, asText }: Props) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [editing, setEditing] = useState<FragmentView | 'new'>();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const wantedFragment = address['fragment'];

@@ -28,7 +28,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
@@ -47,7 +47,7 @@ import styles from './knowledge.module.css';
 /** Searches the base like a chat and explains each hit. Two settings can be compared side by side. */
 export default function RetrievalTest({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [text, setText] = useState(address['q'] ?? '');
   const query = address['q'] ?? '';
   const filter = address['filter'];

@@ -20,7 +20,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { Failure, messageOf } from '../ui/failure';
 import { number } from '../ui/format';
 import { ModelPicker } from '../ui/pickers';
@@ -46,7 +46,7 @@ interface Props {
 export default function SplitPreview({ base, document }: Props) {
   const { t } = useTranslation('knowledge');
   const { can } = useBaseAccess(base);
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const tried = splitOf(base, address['split']);
   const [draft, setDraft] = useState<Split>(tried);
   const [applying, setApplying] = useState(false);

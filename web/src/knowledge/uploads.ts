@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** Maximum number of concurrent requests. Each contains one file, so that failures and progress are per file. */
-const AT_ONCE = 3;
+const MAX_CONCURRENT_COUNT = 3;
 
 /** Module state outlives the page, so that uploads continue while the user visits other pages. */
 let uploads: readonly Upload[] = [];
@@ -72,7 +72,7 @@ export function addRefused(
 }
 
 function proceed(): void {
-  const free = AT_ONCE - uploads.filter(({ state }) => state === 'sending').length;
+  const free = MAX_CONCURRENT_COUNT - uploads.filter(({ state }) => state === 'sending').length;
   for (const upload of uploads.filter(({ state }) => state === 'waiting').slice(0, free)) {
     void send(upload);
   }

@@ -16,7 +16,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
 import { Page } from '../ui/page';
@@ -32,7 +32,7 @@ import { useMedia } from './use-media';
 /** The image, speech and video workspace. */
 export default function MediaPage() {
   const { t } = useTranslation('media');
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const kind = KINDS.find((one) => one === address['kind']) ?? 'image';
   const media = useMedia();
   const { data: models } = useQuery({

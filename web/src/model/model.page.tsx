@@ -21,7 +21,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
@@ -96,7 +96,7 @@ function ModelForm({ model, providers }: FormProps) {
   const { t } = useTranslation('model');
   const { may } = useMe();
   const navigate = useNavigate();
-  const [address] = useAddress();
+  const [address] = useSearchParams();
   const [failure, setFailure] = useState<unknown>();
   const [testedAt, setTestedAt] = useState(0);
   const [replacesKey, setReplacesKey] = useState(!model?.hasApiKey);

@@ -68,7 +68,7 @@ export function bodyOf({
   fallbackIds,
   ...values
 }: ModelValues): CreateModelBody & { readonly revision?: number | undefined } {
-  const has = hasAlternatives(values.category);
+  const supportsAlternatives = hasAlternatives(values.category);
   return {
     ...values,
     ...(apiKey !== '' && { apiKey }),
@@ -76,7 +76,7 @@ export function bodyOf({
     modelShow: values.modelShow ? 'Y' : 'N',
     supportsTools: BOOLEANS[values.supportsTools],
     supportsVision: BOOLEANS[values.supportsVision],
-    fallbackIds: has ? fallbackIds.map(Number) : [],
-    keys: has ? keys : [],
+    fallbackIds: supportsAlternatives ? fallbackIds.map(Number) : [],
+    keys: supportsAlternatives ? keys : [],
   };
 }

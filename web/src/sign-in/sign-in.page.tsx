@@ -1,7 +1,7 @@
 import { Box, Group, Stack, Text, Title, UnstyledButton } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { changeLanguage, LANGUAGES, language } from '../i18n';
 import type { Language } from '../i18n';
 import { useTitle } from '../ui/page';
@@ -12,7 +12,7 @@ export default function SignInPage() {
   const { t } = useTranslation('sign-in');
   useTitle(t('title'));
   const router = useRouter();
-  const [{ next, ssoError, tenant }] = useAddress();
+  const [{ next, ssoError, tenant }] = useSearchParams();
   // Accepts only a path of this origin, so that links cannot redirect elsewhere.
   const returnTo = next && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next) ? next : '/';
   const proceed = (): Promise<void> => router.navigate({ href: returnTo, replace: true } as never);

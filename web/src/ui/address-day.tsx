@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import type { TimeRange } from '@plinth/client';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { PHONE_SHARE } from './address-fields';
 import styles from './address-day.module.css';
 
@@ -12,7 +12,7 @@ interface Props {
 
 /** A date field stored in a search parameter, such as `2026-01-31`. */
 export function AddressDay({ name, label }: Props) {
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   return (
     <TextInput
       type="date"

@@ -3,7 +3,7 @@ import type { SelectProps } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 
 const PAUSE_MS = 250;
 /** On phones, two fields share a row. */
@@ -17,7 +17,7 @@ interface Props {
 
 /** A search field whose text is stored in a search parameter shortly after typing. */
 export function AddressSearch({ name, label }: Props) {
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [text, setText] = useState(address[name] ?? '');
   const keep = useDebouncedCallback(
     (value: string) => change({ [name]: value || undefined, page: undefined }),
@@ -45,7 +45,7 @@ export function AddressSelect({
   label,
   data,
 }: Props & { readonly data: NonNullable<SelectProps['data']> }) {
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   return (
     <Select
       aria-label={label}

@@ -18,8 +18,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAddress } from '../app/address';
-import type { Address } from '../app/address';
+import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { Failure } from './failure';
 import { ExportButton, FilterBar } from './filter-bar';
 import { number } from './format';
@@ -58,7 +58,7 @@ interface Props<Row> {
   readonly columns: readonly Column<Row>[];
   readonly load: (
     query: ListQuery,
-    filters: Address,
+    filters: SearchParams,
     signal: AbortSignal,
   ) => Promise<{ readonly rows: readonly Row[]; readonly total: number }>;
   readonly rowKey: (row: Row) => string | number;
@@ -75,7 +75,7 @@ interface Props<Row> {
   /** Actions on the selected rows. */
   readonly bulkActions?: (rows: readonly Row[], clear: () => void) => ReactNode;
   /** Downloads the filtered rows. */
-  readonly onExport?: (query: Address) => Promise<unknown>;
+  readonly onExport?: (query: SearchParams) => Promise<unknown>;
   /** Polling interval in milliseconds; false to disable polling. */
   readonly refetchInterval?: number | false | ((rows: readonly Row[]) => number | false);
 }
@@ -104,7 +104,7 @@ export function DataTable<Row>({
   refetchInterval = false,
 }: Props<Row>) {
   const { t } = useTranslation('ui');
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const [chosen, setChosen] = useState<ReadonlySet<string | number>>(new Set());
   const [visibleIds, setVisibleIds] = useLocalStorage<readonly string[]>({
     key: `plinth.columns.${name}`,

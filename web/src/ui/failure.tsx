@@ -16,14 +16,14 @@ export function Failure({ error, onRetry }: Props) {
   const { t } = useTranslation('ui');
   if (error instanceof ApiError && error.code === 403) return <Forbidden message={error.message} />;
   if (isMissingPart(error)) return <PartMissing />;
-  const lost = error instanceof ConnectionError;
-  const Icon = lost ? IconPlugConnectedX : IconAlertCircle;
+  const isConnectionError = error instanceof ConnectionError;
+  const Icon = isConnectionError ? IconPlugConnectedX : IconAlertCircle;
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
     <Stack className={styles['state']} role="alert">
       <Icon size={28} stroke={1.5} className={styles['bad']} />
-      <Title order={2}>{t(lost ? 'connectionLost' : 'failed')}</Title>
-      <Text>{lost ? t('connectionLostHint') : messageOf(error)}</Text>
+      <Title order={2}>{t(isConnectionError ? 'connectionLost' : 'failed')}</Title>
+      <Text>{isConnectionError ? t('connectionLostHint') : messageOf(error)}</Text>
       {requestId && <RequestId id={requestId} />}
       {onRetry && (
         <Button variant="default" onClick={onRetry}>

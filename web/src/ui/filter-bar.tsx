@@ -3,7 +3,7 @@ import { IconDownload, IconFilter } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import styles from './filter-bar.module.css';
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
 /** Filters above a list. On phones, a button expands those after the first. */
 export function FilterBar({ names, children, tools }: Props) {
   const { t } = useTranslation('ui');
-  const [address] = useAddress();
+  const [address] = useSearchParams();
   const [open, setOpen] = useState(false);
   const id = useId();
   const [, ...folded] = names;

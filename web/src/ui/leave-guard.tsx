@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { UseFormReturnType } from '@mantine/form';
-import type { Address } from '../app/address';
+import type { SearchParams } from '../app/search-params';
 import { session } from '../app/session';
 import { usePersistedForm } from './persisted-form';
 import { RestoredNote } from './restored-note';
@@ -54,5 +54,5 @@ export function LeaveGuard<Values>({ form, dirty }: Props<Values>) {
 
 /** Tabs of a page, selected by the search parameter `tab`. */
 function tabOf({ search }: { readonly search: unknown }): string | undefined {
-  return (search as Address)['tab'];
+  return (search as SearchParams)['tab'];
 }

@@ -20,17 +20,19 @@ export function notifySuccess(message: string): void {
 
 /** Shows the message of a failed action with its request id until it is closed. */
 export function notifyFailure(error: unknown): void {
-  const lost = error instanceof ConnectionError;
+  const isConnectionError = error instanceof ConnectionError;
   notifications.show({
     color: 'red',
     autoClose: false,
     withBorder: true,
     closeButtonProps: closeButton(),
     role: 'alert',
-    title: i18next.t(lost ? 'ui:connectionLost' : 'ui:failed'),
+    title: i18next.t(isConnectionError ? 'ui:connectionLost' : 'ui:failed'),
     message: (
       <Stack gap={4}>
-        <Text size="sm">{lost ? i18next.t('ui:connectionLostHint') : messageOf(error)}</Text>
+        <Text size="sm">
+          {isConnectionError ? i18next.t('ui:connectionLostHint') : messageOf(error)}
+        </Text>
         {error instanceof ApiError && error.requestId && <RequestId id={error.requestId} />}
       </Stack>
     ),

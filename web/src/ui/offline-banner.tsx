@@ -5,13 +5,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 
-const ASK_AGAIN_MS = 2_000;
+const POLL_MS = 2_000;
 
 /** Shown while the service is unreachable. When it recovers, the banner disappears and failed queries are reloaded. */
 export function OfflineBanner() {
   const { t } = useTranslation('ui');
   const queries = useQueryClient();
-  const lost = useSyncExternalStore(
+  const isOffline = useSyncExternalStore(
     (changed) => queries.getQueryCache().subscribe(changed),
     () =>
       queries
@@ -22,18 +22,18 @@ export function OfflineBanner() {
   const { data: back } = useQuery({
     queryKey: ['reachable'],
     queryFn: async ({ signal }) => (await fetch('/health/live', { signal })).ok,
-    enabled: lost,
+    enabled: isOffline,
     retry: false,
-    refetchInterval: ASK_AGAIN_MS,
+    refetchInterval: POLL_MS,
     gcTime: 0,
   });
   useEffect(() => {
-    if (!lost || !back) return;
+    if (!isOffline || !back) return;
     void queries.refetchQueries({
       predicate: ({ state }) => state.error instanceof ConnectionError,
     });
-  }, [lost, back, queries]);
-  if (!lost) return null;
+  }, [isOffline, back, queries]);
+  if (!isOffline) return null;
   return (
     <Alert
       role="status"

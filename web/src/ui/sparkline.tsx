@@ -10,11 +10,11 @@ const HEIGHT = 32;
 
 /** Values over time as a line without axes, shown beside the figure. */
 export function Sparkline({ values, tone = 'usual' }: Props) {
-  const most = Math.max(...values, 1);
+  const highest = Math.max(...values, 1);
   const step = WIDTH / Math.max(values.length - 1, 1);
   const points = values.map((value, place) => [
     (place * step).toFixed(1),
-    (HEIGHT - 2 - (value / most) * (HEIGHT - 4)).toFixed(1),
+    (HEIGHT - 2 - (value / highest) * (HEIGHT - 4)).toFixed(1),
   ]);
   const line = points.map((point) => point.join(',')).join(' ');
   return (

@@ -71,7 +71,7 @@ export function absolute(moment: Date): string {
   return moment.toLocaleString(language(), { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
-const AGAIN_MS = 30_000;
+const REFRESH_MS = 30_000;
 
 interface Props {
   /** Formats a time of the service; null as a dash. */
@@ -83,7 +83,7 @@ interface Props {
 export function Time({ value, size = 'sm' }: Props) {
   const [, again] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => again((count) => count + 1), AGAIN_MS);
+    const timer = setInterval(() => again((count) => count + 1), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
   if (!value)

@@ -20,7 +20,7 @@ import styles from './usage.module.css';
 
 /** Polling interval, because usage changes while the list is open. */
 const REFRESH_MS = 10_000;
-const NEAR = 80;
+const WARNING_PERCENT = 80;
 
 interface Props {
   /** Puts the content below the tabs of the page. */
@@ -157,7 +157,7 @@ function Use({ limit }: { readonly limit: LimitView }) {
       <Progress.Root size="sm" className={styles['bar']}>
         <Progress.Section
           value={usedShare}
-          color={usedShare >= 100 ? 'red' : usedShare >= NEAR ? 'yellow' : 'indigo'}
+          color={usedShare >= 100 ? 'red' : usedShare >= WARNING_PERCENT ? 'yellow' : 'indigo'}
           aria-label={t('limits.usedOf', figures)}
         />
         {reserved > 0 && (

@@ -16,7 +16,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAddress } from '../app/address';
+import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
@@ -38,7 +38,7 @@ const MAX_ROWS = 100;
 export default function UsagePage() {
   const { t } = useTranslation('usage');
   const { may } = useMe();
-  const [{ view }, change] = useAddress();
+  const [{ view }, change] = useSearchParams();
   if (!may('system:limit:list')) return <Report />;
   const activeView = view === 'limits' ? 'limits' : 'report';
   const inTabs = (content: ReactNode): ReactNode => (
@@ -66,7 +66,7 @@ interface ReportProps {
 function Report({ inTabs = (content) => content }: ReportProps) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
-  const [address, change] = useAddress();
+  const [address, change] = useSearchParams();
   const isAllowed = may('monitor:usage:query');
   const isOwn = !isAllowed || address['of'] === 'own';
   const days = SPANS.find((span) => span === address['days']) ?? '30';

@@ -10,7 +10,7 @@ import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
 type RunMessage = Exclude<FromHub, { kind: 'count' | 'connection' | 'refused' }>;
 export type RunListener = (message: RunMessage) => void;
 
-interface Listening {
+interface Subscription {
   run: Followed;
   readonly listeners: Set<RunListener>;
 }
@@ -26,7 +26,7 @@ interface StreamStatus {
  */
 class BrowserStream {
   private send: ((message: ToHub) => void) | undefined;
-  private readonly runs = new Map<string, Listening>();
+  private readonly runs = new Map<string, Subscription>();
   private readonly watchers = new Set<() => void>();
   private status: StreamStatus = { count: undefined, connection: 'connected' };
   private onRefused: () => void = () => undefined;
@@ -44,12 +44,12 @@ class BrowserStream {
       this.send = send;
       for (const message of waiting) send(message);
     });
-    void this.locked.then(() => this.sayWho());
-    session.subscribe(() => void this.locked.then(() => this.sayWho()));
+    void this.locked.then(() => this.sendSession());
+    session.subscribe(() => void this.locked.then(() => this.sendSession()));
     addEventListener('pagehide', () => this.send?.({ kind: 'leave' }));
     // A tab restored from the back/forward cache joins again with its state.
     addEventListener('pageshow', ({ persisted }) => {
-      if (persisted) this.sayAll();
+      if (persisted) this.resendState();
     });
   }
 
@@ -79,28 +79,28 @@ class BrowserStream {
   private async takeLock(): Promise<void> {
     if (!('locks' in navigator)) return;
     await new Promise<void>((resolve) => {
-      const forEver = new Promise<never>(() => undefined);
+      const untilClosed = new Promise<never>(() => undefined);
       void navigator.locks.request(this.lock, () => {
         resolve();
-        return forEver;
+        return untilClosed;
       });
     });
   }
 
-  private sayWho(): void {
+  private sendSession(): void {
     const { token, clientId = CLIENT_ID, tenantId } = session.current ?? {};
-    if (token === undefined) this.learn({ count: undefined });
+    if (token === undefined) this.updateStatus({ count: undefined });
     const who = { token, clientId, tenantId };
     this.send?.({ kind: 'session', ...who, language: language(), lock: this.lock });
   }
 
-  private sayAll(): void {
-    this.sayWho();
+  private resendState(): void {
+    this.sendSession();
     for (const { run } of this.runs.values()) this.send?.({ kind: 'follow', run });
   }
 
   private async connect(): Promise<(message: ToHub) => void> {
-    const take = (message: FromHub): void => this.take(message);
+    const take = (message: FromHub): void => this.receive(message);
     if ('SharedWorker' in globalThis) {
       const worker = new SharedWorker(new URL('./hub.worker.ts', import.meta.url), {
         type: 'module',
@@ -111,7 +111,11 @@ class BrowserStream {
     }
     if ('locks' in navigator) {
       const { ElectedHub } = await import('./elected-hub');
-      const hub = new ElectedHub(this.lock, take, () => void this.locked.then(() => this.sayAll()));
+      const hub = new ElectedHub(
+        this.lock,
+        take,
+        () => void this.locked.then(() => this.resendState()),
+      );
       return (message) => hub.send(message);
     }
     const { Hub } = await import('./hub');
@@ -120,9 +124,9 @@ class BrowserStream {
     return (message) => hub.receive(tab, message);
   }
 
-  private take(message: FromHub): void {
-    if (message.kind === 'count') this.learn({ count: message.count });
-    else if (message.kind === 'connection') this.learn({ connection: message.state });
+  private receive(message: FromHub): void {
+    if (message.kind === 'count') this.updateStatus({ count: message.count });
+    else if (message.kind === 'connection') this.updateStatus({ connection: message.state });
     else if (message.kind === 'refused') this.onRefused();
     else {
       const { runId } = message.kind === 'event' ? message.event : message;
@@ -135,7 +139,7 @@ class BrowserStream {
     }
   }
 
-  private learn(news: Partial<StreamStatus>): void {
+  private updateStatus(news: Partial<StreamStatus>): void {
     this.status = { ...this.status, ...news };
     for (const watcher of this.watchers) watcher();
   }

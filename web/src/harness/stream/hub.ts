@@ -5,10 +5,10 @@ import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
 /** Maximum number of runs in one stream of the service. */
 const MAX_RUNS = 20;
 /** Messages within this time are batched into one restart of the stream. */
-const GATHER_MS = 20;
+const BATCH_MS = 20;
 const UNREFUSED_AFTER_MS = 5_000;
 
-interface Watching extends Followed {
+interface WatchedRun extends Followed {
   after: number;
   /** Order of subscription. If there are too many runs, the newest are followed. */
   readonly since: number;
@@ -24,8 +24,8 @@ type CallerId = string | undefined;
 
 /** Holds one stream with the runs of all tabs and forwards to each tab the events that it has not received. */
 export class Hub {
-  private readonly tabs = new Map<Tab, Map<string, Watching>>();
-  private who: CallerId;
+  private readonly tabs = new Map<Tab, Map<string, WatchedRun>>();
+  private callerId: CallerId;
   private current: AbortController | undefined;
 
   constructor(private readonly plinth: Pick<Plinth, 'streamHarness'>) {}
@@ -33,7 +33,7 @@ export class Hub {
   private count: number | undefined;
   private state: ConnectionState = 'connected';
   /** Runs of the last request, in order. */
-  private asked: readonly Followed[] = [];
+  private requestedRuns: readonly Followed[] = [];
   private steps = 0;
 
   receive(tab: Tab, message: ToHub): void {
@@ -62,54 +62,54 @@ export class Hub {
 
   private join(tab: Tab, who: CallerId): void {
     this.runsOf(tab);
-    if (who === this.who && this.current) {
+    if (who === this.callerId && this.current) {
       if (this.count !== undefined) tab.post({ kind: 'count', count: this.count });
       tab.post({ kind: 'connection', state: this.state });
       return;
     }
-    if (who !== this.who) this.count = undefined;
-    this.who = who;
+    if (who !== this.callerId) this.count = undefined;
+    this.callerId = who;
     this.restart();
   }
 
-  private runsOf(tab: Tab): Map<string, Watching> {
-    const runs = this.tabs.get(tab) ?? new Map<string, Watching>();
+  private runsOf(tab: Tab): Map<string, WatchedRun> {
+    const runs = this.tabs.get(tab) ?? new Map<string, WatchedRun>();
     this.tabs.set(tab, runs);
     return runs;
   }
 
   private restart(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.stream(), GATHER_MS);
+    this.timer = setTimeout(() => void this.stream(), BATCH_MS);
   }
 
   private async stream(): Promise<void> {
     this.current?.abort();
     this.current = undefined;
-    if (this.who === undefined || this.tabs.size === 0) return;
+    if (this.callerId === undefined || this.tabs.size === 0) return;
     const leaving = new AbortController();
     this.current = leaving;
     const { signal } = leaving;
     const onConnection = (state: ConnectionState): void => {
       if (signal.aborted) return;
       this.state = state;
-      this.tell({ kind: 'connection', state });
+      this.broadcast({ kind: 'connection', state });
     };
     try {
       for await (const news of this.plinth.streamHarness(() => this.runsToFollow(), {
         signal,
         onConnection,
       })) {
-        if (!signal.aborted) this.take(news);
+        if (!signal.aborted) this.forward(news);
       }
     } catch (error) {
-      if (!signal.aborted) this.failed(error);
+      if (!signal.aborted) this.handleFailure(error);
     }
   }
 
   /** Returns the runs to follow, each after the lowest sequence that any tab has received. */
   private runsToFollow(): readonly Followed[] {
-    const runs = new Map<string, Watching>();
+    const runs = new Map<string, WatchedRun>();
     for (const watched of this.tabs.values()) {
       for (const run of watched.values()) {
         const other = runs.get(run.runId) ?? run;
@@ -120,17 +120,17 @@ export class Hub {
         });
       }
     }
-    this.asked = [...runs.values()]
+    this.requestedRuns = [...runs.values()]
       .sort((one, other) => other.since - one.since)
       .slice(0, MAX_RUNS)
       .map(({ sessionId, runId, after }) => ({ sessionId, runId, after }));
-    return this.asked;
+    return this.requestedRuns;
   }
 
-  private take(news: HarnessNews): void {
+  private forward(news: HarnessNews): void {
     if (news.kind === 'count') {
       this.count = news.count;
-      this.tell(news);
+      this.broadcast(news);
       return;
     }
     const { runId } = news.kind === 'event' ? news.event : news;
@@ -146,7 +146,7 @@ export class Hub {
     }
   }
 
-  private failed(error: unknown): void {
+  private handleFailure(error: unknown): void {
     this.current = undefined;
     const gone = this.goneRun(error);
     if (gone && error instanceof ApiError) {
@@ -157,7 +157,7 @@ export class Hub {
       this.restart();
       return;
     }
-    this.tell({ kind: 'refused' });
+    this.broadcast({ kind: 'refused' });
     // A permission may be granted again, so the stream is retried. The tabs report a sign-in that has ended.
     if (error instanceof ApiError && error.code !== 401) {
       this.timer = setTimeout(() => void this.stream(), UNREFUSED_AFTER_MS);
@@ -168,10 +168,10 @@ export class Hub {
     if (!(error instanceof ApiError) || error.code !== 404) return undefined;
     const { field = '' } = (error.data ?? {}) as { readonly field?: string };
     const place = /^runs\.(\d+)$/.exec(field)?.[1];
-    return place === undefined ? undefined : this.asked[Number(place)];
+    return place === undefined ? undefined : this.requestedRuns[Number(place)];
   }
 
-  private tell(message: FromHub): void {
+  private broadcast(message: FromHub): void {
     for (const tab of this.tabs.keys()) tab.post(message);
   }
 }

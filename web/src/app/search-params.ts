@@ -1,9 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
 /** URL search parameters. Filters, pages and tabs are stored there, so that reloads and links show the same view. */
-export type Address = Readonly<Record<string, string | undefined>>;
+export type SearchParams = Readonly<Record<string, string | undefined>>;
 
-export function parseAddress(text: string): Record<string, string> {
+export function parseSearchParams(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
 }
 
@@ -16,13 +16,13 @@ export function addressText(address: Record<string, unknown>): string {
 }
 
 /** The search parameters of this page and a function that updates some of them; undefined removes a parameter. */
-export function useAddress(): readonly [Address, (changes: Address) => void] {
-  const address: Address = useSearch({ strict: false });
+export function useSearchParams(): readonly [SearchParams, (changes: SearchParams) => void] {
+  const address: SearchParams = useSearch({ strict: false });
   const navigate = useNavigate();
-  const change = (changes: Address): void => {
+  const change = (changes: SearchParams): void => {
     void navigate({
       to: '.',
-      search: (before: Address) => ({ ...before, ...changes }),
+      search: (before: SearchParams) => ({ ...before, ...changes }),
       replace: true,
     } as never);
   };
