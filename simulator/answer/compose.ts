@@ -74,7 +74,7 @@ function lastToolResult(request: ChatRequest): string | undefined {
   return last?.role === 'tool' ? last.text : undefined;
 }
 
-/** Asked for a line of context for an excerpt: where it is from, and how it begins. */
+/** Reply to a request for the context line of an excerpt: its source and its beginning. */
 function contextOf({ messages }: ChatRequest): string | undefined {
   if (!messages.some(({ role, text }) => role === 'system' && ASKS_FOR_CONTEXT.test(text))) {
     return undefined;

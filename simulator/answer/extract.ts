@@ -15,12 +15,12 @@ interface Candidate {
 
 /** The sentences that answer the question best, best first, with their passage number if any. */
 export function quotesFor(question: string, passages: readonly string[]): string[] {
-  const wanted = featuresOf(question);
+  const questionFeatures = featuresOf(question);
   const candidates = passages.flatMap((passage) => {
     const mark = PASSAGE_NUMBER.exec(passage)?.[1];
     return sentencesOf(passage.replace(PASSAGE_NUMBER, '')).map((sentence) => ({
       text: mark === undefined ? quotable(sentence) : `${quotable(sentence)} [${mark}]`,
-      score: coverage(wanted, featuresOf(sentence)),
+      score: coverage(questionFeatures, featuresOf(sentence)),
     }));
   });
   const best = pickBest(candidates.map((candidate, order) => ({ ...candidate, order })));

@@ -8,7 +8,7 @@ import {
   type ChatRequest,
   functionsIn,
   imageOfAddress,
-  type MadeCall,
+  type RequestedCall,
   requiredMessages,
   requiredModel,
   textOfContent,
@@ -51,7 +51,7 @@ function readMessage(message: JsonObject): ChatMessage {
   };
 }
 
-function readCall(call: JsonObject): MadeCall {
+function readCall(call: JsonObject): RequestedCall {
   const calledFunction = objectOf(call['function']);
   const input = objectOf(parseJson(stringOf(calledFunction['arguments'])));
   return { id: stringOf(call['id']), name: stringOf(calledFunction['name']), arguments: input };

@@ -15,13 +15,13 @@ export interface ChatMessage {
   parts?: string[];
   images: SeenImage[];
   /** Calls that an assistant message requests. */
-  toolCalls?: MadeCall[];
+  toolCalls?: RequestedCall[];
   /** Call that a tool message answers; some protocols rely on the order alone. */
   toolCallId?: string;
 }
 
 /** A tool call of an earlier answer, as the client sent it back. */
-export interface MadeCall {
+export interface RequestedCall {
   id: string;
   name: string;
   arguments: JsonObject;

@@ -8,7 +8,7 @@ import {
   type ChatRequest,
   imageOfAddress,
   InvalidRequest,
-  type MadeCall,
+  type RequestedCall,
   partsOfContent,
   requiredMessages,
   requiredModel,
@@ -102,7 +102,7 @@ function readMessage(message: JsonObject): ChatMessage[] {
   return [...results, { role, text, parts: texts, images, toolCalls }];
 }
 
-function readCall(part: JsonObject): MadeCall {
+function readCall(part: JsonObject): RequestedCall {
   const input = objectOf(part['input']);
   return { id: stringOf(part['id']), name: stringOf(part['name']), arguments: input };
 }

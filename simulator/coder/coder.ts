@@ -78,11 +78,11 @@ const listFiles: Rule = (situation) => {
 
 const readFiles: Rule = (situation) => {
   if (!situation.tools.has('read_file')) return undefined;
-  const wanted = filesToRead(situation).slice(0, FILES_AT_ONCE);
-  if (wanted.length === 0) return undefined;
+  const paths = filesToRead(situation).slice(0, FILES_AT_ONCE);
+  if (paths.length === 0) return undefined;
   return {
-    say: `I read ${wanted.join(', ')}.`,
-    calls: wanted.map((path) => ({ name: 'read_file', arguments: { path } })),
+    say: `I read ${paths.join(', ')}.`,
+    calls: paths.map((path) => ({ name: 'read_file', arguments: { path } })),
   };
 };
 
@@ -90,13 +90,13 @@ const readFiles: Rule = (situation) => {
 function filesToRead(situation: Situation): string[] {
   const { task, repository } = situation;
   const reads = stepsOf(situation, 'read_file').map(pathOf);
-  const wanted = featuresOf(task.text);
+  const taskFeatures = featuresOf(task.text);
   const weight = (path: string): number => {
     if (task.paths.some((taskPath) => path.endsWith(taskPath))) return 5;
     if (/(?:^|\/)README\.md$/i.test(path)) return 6;
     if (/^package\.json$/.test(path)) return 4;
-    if (isSource(path)) return 2 + coverage(wanted, featuresOf(path));
-    if (isTest(path)) return 1 + coverage(wanted, featuresOf(path));
+    if (isSource(path)) return 2 + coverage(taskFeatures, featuresOf(path));
+    if (isTest(path)) return 1 + coverage(taskFeatures, featuresOf(path));
     return 0;
   };
   return repository.paths

@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest, MadeCall, OfferedTool } from '../chat/chat-request.js';
+import type { ChatMessage, ChatRequest, RequestedCall, OfferedTool } from '../chat/chat-request.js';
 import type { JsonObject } from '../http/json.js';
 
 /** A tool call of this conversation with what came of it. */
@@ -25,7 +25,7 @@ export interface Conversation {
   readonly sayings: readonly Saying[];
   /** Tool calls with a result, in order. */
   readonly steps: readonly Step[];
-  /** Answers that asked for tools. */
+  /** Assistant messages with tool calls. */
   readonly turns: number;
 }
 
@@ -67,7 +67,7 @@ function sayingsIn(messages: readonly ChatMessage[]): Saying[] {
 /** Pairs calls and results: by id where there are ids, else in order; ids may repeat from turn to turn. */
 function stepsOf(messages: readonly ChatMessage[]): Step[] {
   const steps: Step[] = [];
-  let open: MadeCall[] = [];
+  let open: RequestedCall[] = [];
   for (const { role, text, toolCalls = [], toolCallId = '' } of messages) {
     if (role === 'assistant') open = [...toolCalls];
     if (role !== 'tool') continue;

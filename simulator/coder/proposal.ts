@@ -41,17 +41,17 @@ function additions(task: Task, { paths, texts }: Repository): Change[] {
   const path = target?.[0] ?? newPath(task, name, paths);
   const text = target?.[1] ?? '';
   const isModule = !/\bmodule\.exports\b|\bexports\.\w/.test(text);
-  const written = writeFunction(name, quotable(task.text).slice(0, 100), isModule);
-  const tests = testsFor(path, name, written.test, texts);
-  // Somebody else's function of this name needs nothing; after the own one its test is still to come.
-  if (home) return text.includes(written.code) ? tests : [];
-  const reason = written.works
+  const addition = writeFunction(name, quotable(task.text).slice(0, 100), isModule);
+  const tests = testsFor(path, name, addition.test, texts);
+  // A function of this name by others needs no change; the coder's own one still needs its test.
+  if (home) return text.includes(addition.code) ? tests : [];
+  const reason = addition.works
     ? `\`${name}\` is added`
     : `\`${name}\` is added as a skeleton that throws, because I do not know what it has to do`;
   const change: Change =
     text === ''
-      ? { kind: 'write', path, content: `${written.code}\n`, reason }
-      : { kind: 'edit', path, edits: [appended(text, written.code)], reason };
+      ? { kind: 'write', path, content: `${addition.code}\n`, reason }
+      : { kind: 'edit', path, edits: [appended(text, addition.code)], reason };
   return [change, ...tests];
 }
 
@@ -60,10 +60,10 @@ function sourceFor(task: Task, texts: ReadonlyMap<string, string>): [string, str
   const named = [...texts].find(([path]) => task.paths.some((taskPath) => path.endsWith(taskPath)));
   if (named) return named;
   if (task.paths.some((taskPath) => isSource(taskPath))) return undefined;
-  const wanted = featuresOf(task.text);
+  const taskFeatures = featuresOf(task.text);
   return [...texts]
     .filter(([path]) => isSource(path))
-    .map((entry) => ({ entry, score: coverage(wanted, featuresOf(entry.join('\n'))) }))
+    .map((entry) => ({ entry, score: coverage(taskFeatures, featuresOf(entry.join('\n'))) }))
     .toSorted((a, b) => b.score - a.score)[0]?.entry;
 }
 
@@ -112,9 +112,10 @@ function renames({ rename }: Task, { texts }: Repository): Change[] {
 }
 
 function writings({ paths: taskPaths, quoted }: Task, { paths, texts }: Repository): Change[] {
-  const wanted = taskPaths[0];
-  if (wanted === undefined || quoted === undefined) return [];
-  const path = paths.find((one) => one === wanted || one.endsWith(`/${wanted}`)) ?? wanted;
+  const targetPath = taskPaths[0];
+  if (targetPath === undefined || quoted === undefined) return [];
+  const path =
+    paths.find((one) => one === targetPath || one.endsWith(`/${targetPath}`)) ?? targetPath;
   const text = texts.get(path);
   if (text?.includes(quoted.trim())) return [];
   const reason = 'the text that was asked for';

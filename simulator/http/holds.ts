@@ -2,10 +2,10 @@ import type { Exchange } from './exchange.js';
 
 /** The requests that are not answered until they are released. */
 export class Holds {
-  private readonly held = new Set<() => void>();
+  private readonly waiting = new Set<() => void>();
 
   get count(): number {
-    return this.held.size;
+    return this.waiting.size;
   }
 
   /** Resolves when `release` is called next, or the connection closes. */
@@ -13,15 +13,15 @@ export class Holds {
     if (exchange.closed) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const go = (): void => {
-      this.held.delete(go);
+      this.waiting.delete(go);
       resolve(undefined);
     };
-    this.held.add(go);
+    this.waiting.add(go);
     exchange.onClosed(go);
     await promise;
   }
 
   release(): void {
-    for (const go of [...this.held]) go();
+    for (const go of [...this.waiting]) go();
   }
 }

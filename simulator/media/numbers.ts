@@ -1,4 +1,4 @@
-/** A reproducible sequence of whole numbers (mulberry32), each below the limit asked for. */
+/** A reproducible sequence of whole numbers (mulberry32), each below the requested limit. */
 export function numbersFrom(seed: number): (limit: number) => number {
   let state = seed >>> 0;
   return (limit) => {

@@ -77,7 +77,7 @@ async function answerEdit(exchange: Exchange, behaviour: Behaviour): Promise<voi
 async function answerSpeech(exchange: Exchange, behaviour: Behaviour): Promise<void> {
   const input = stringOf(exchange.body['input']);
   if (input === '') return refuse(exchange, 400, 'input is required');
-  // Always WAV, whatever format is asked for, and declared as what it is.
+  // The audio is always WAV, whatever the requested format, and is declared as WAV.
   const file = makeFile(audioName(input, stringOf(exchange.body['voice'])));
   if (file === undefined) return;
   const bytes = behaviour.emptyResult ? Buffer.alloc(0) : file.bytes;

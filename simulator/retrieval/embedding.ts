@@ -24,7 +24,7 @@ export function embed(text: string, dimensions: number): number[] {
   return vector;
 }
 
-/** The dimensions asked for, else those in the model name (`-256`), else the default. */
+/** The requested dimensions, else those in the model name (`-256`), else the default. */
 export function dimensionsFor(model: string, requestedDimensions: number | undefined): number {
   const [base = ''] = model.replace(/:[\w.]+$/, '').split('--');
   const named = /-(\d+)$/.exec(base)?.[1];

@@ -19,7 +19,7 @@ export const rerankRoutes: Route[] = [
 
 async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<void> {
   const { body } = exchange;
-  const rerankRequest = askedIn(body);
+  const rerankRequest = rerankRequestOf(body);
   const query = stringOf(rerankRequest.query);
   const documents = Array.isArray(rerankRequest.documents)
     ? rerankRequest.documents.map(textOfDocument)
@@ -58,7 +58,7 @@ interface Asked {
 }
 
 /** The forms of TEI, DashScope and Voyage, which are answered in their own, too; any other is the common one. */
-function askedIn(body: JsonObject): Asked {
+function rerankRequestOf(body: JsonObject): Asked {
   const { query, texts, top_n, top_k } = body;
   if (texts !== undefined) {
     return { query, documents: texts, limit: undefined, answer: () => ({}), isBare: true };
@@ -99,9 +99,11 @@ function spoil(
 
 /** Share of the query that the document covers; a more concise document scores higher. */
 function relevance(query: string, document: string): number {
-  const wanted = featuresOf(query);
+  const queryFeatures = featuresOf(query);
   const documentFeatures = featuresOf(document);
-  const score = 0.9 * coverage(wanted, documentFeatures) + 0.1 * coverage(documentFeatures, wanted);
+  const score =
+    0.9 * coverage(queryFeatures, documentFeatures) +
+    0.1 * coverage(documentFeatures, queryFeatures);
   return Math.round(score * 1e6) / 1e6;
 }
 

@@ -77,7 +77,7 @@ export class Attachment {
   /** Cause of the wait, such as a provider that asked to slow down. */
   @Varchar(200, nullable) waitingFor: string | null;
 
-  /** Parsing was asked for and has not ended. Only such rows are swept. */
+  /** Whether a requested parsing has not ended. Only such rows are swept. */
   @Flag({ default: false }) parseRequested: boolean;
 
   /** Whether the vectors were lost: the requested parsing makes them again and keeps the fragments. */

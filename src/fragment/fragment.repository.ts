@@ -125,11 +125,11 @@ export class FragmentRepository {
   /** Removes the fragments of a document except the given ones. */
   async removeOthers(
     { tenantId, attachmentId }: DocumentScope,
-    keptIds: readonly number[],
+    remainingIds: readonly number[],
   ): Promise<void> {
     await this.database.query(
       'DELETE FROM fragment WHERE tenant_id = $1 AND attachment_id = $2 AND id <> ALL ($3::bigint[])',
-      [tenantId, attachmentId, keptIds],
+      [tenantId, attachmentId, remainingIds],
     );
   }
 
@@ -314,7 +314,7 @@ export class DocumentRepository {
     ]);
   }
 
-  /** The ids of the fragments of documents, by knowledge base; at most so many in all. */
+  /** Fragment ids of documents, by knowledge base, up to a total limit. */
   async fragmentIds(
     tenantId: string,
     documents: readonly DocumentInfo[],

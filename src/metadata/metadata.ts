@@ -37,7 +37,7 @@ const MAX_METADATA_CHARS = 16_384;
 const KEY = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} _.-]*[\p{L}\p{M}\p{N}_.-])?$/u;
 const PLAIN_KEY = /^[\p{L}\p{N}_]+$/u;
 
-/** Reads metadata from a request. Null is not a value: its key is left out. InvalidInputError names the path. */
+/** Reads metadata from a request. Keys with the value null are dropped. InvalidInputError names the path. */
 export function readMetadata(input: unknown): StoredMetadata {
   if (!isObject(input)) {
     throw new InvalidInputError(msg`metadata must be an object of keys and values.`);

@@ -59,12 +59,12 @@ const ids = (candidates: readonly { fragmentId: number }[]): number[] =>
 
 describe('vector search alone', () => {
   it('keeps the order, drops what is below the threshold, and says so', () => {
-    const { kept, dropped } = candidatesOf(
+    const { selected, dropped } = candidatesOf(
       { vector: near([1, 0.9], [2, 0.5], [3, 0.49]), keyword: [] },
       settings,
     );
-    expect(ids(kept)).toEqual([1, 2]);
-    expect(kept.map(({ score }) => score)).toEqual([0.9, 0.5]);
+    expect(ids(selected)).toEqual([1, 2]);
+    expect(selected.map(({ score }) => score)).toEqual([0.9, 0.5]);
     expect(dropped).toMatchObject([
       {
         fragmentId: 3,
@@ -74,19 +74,19 @@ describe('vector search alone', () => {
   });
 
   it('admits everything with a threshold of 0, also what points away', () => {
-    const { kept } = candidatesOf(
+    const { selected } = candidatesOf(
       { vector: near([1, 0.1], [2, -0.4]), keyword: [] },
       { ...settings, threshold: 0 },
     );
-    expect(ids(kept)).toEqual([1, 2]);
+    expect(ids(selected)).toEqual([1, 2]);
   });
 
   it('holds no more than the pool', () => {
-    const { kept, dropped } = candidatesOf(
+    const { selected, dropped } = candidatesOf(
       { vector: near([1, 0.9], [2, 0.8], [3, 0.7], [4, 0.6]), keyword: [] },
       settings,
     );
-    expect([ids(kept), ids(dropped)]).toEqual([[1, 2, 3], [4]]);
+    expect([ids(selected), ids(dropped)]).toEqual([[1, 2, 3], [4]]);
   });
 
   it('counts what the threshold drops, with the best similarity among it', () => {
@@ -112,12 +112,12 @@ describe('hybrid search', () => {
   const hybrid = { ...settings, enableHybrid: true };
 
   it('puts what both channels found first and explains both places', () => {
-    const { kept } = candidatesOf(
+    const { selected } = candidatesOf(
       { vector: near([1, 0.9], [2, 0.8]), keyword: words(2, 3) },
       hybrid,
     );
-    expect(ids(kept)).toEqual([2, 1, 3]);
-    expect(kept[0]?.explanation).toMatchObject({
+    expect(ids(selected)).toEqual([2, 1, 3]);
+    expect(selected[0]?.explanation).toMatchObject({
       vector: { rank: 2, score: 0.8 },
       keyword: { rank: 1, score: 9, terms: ['x'] },
       fusion: { rank: 1, alpha: 0.5 },
@@ -125,20 +125,20 @@ describe('hybrid search', () => {
   });
 
   it('applies the similarity threshold to the vector channel alone', () => {
-    const { kept, dropped, belowThreshold } = candidatesOf(
+    const { selected, dropped, belowThreshold } = candidatesOf(
       { vector: near([1, 0.9], [2, 0.3], [4, 0.2]), keyword: words(2) },
       hybrid,
     );
-    expect(ids(kept)).toEqual([1, 2]);
-    expect(kept[1]?.explanation.vector).toBeNull();
+    expect(ids(selected)).toEqual([1, 2]);
+    expect(selected[1]?.explanation.vector).toBeNull();
     expect(ids(dropped)).toEqual([4]);
     expect(belowThreshold).toEqual({ count: 1, bestScore: 0.2 });
   });
 
   it('leaves out what only a silenced channel has found', () => {
     const found = { vector: near([1, 0.9]), keyword: words(2) };
-    expect(ids(candidatesOf(found, { ...hybrid, hybridAlpha: 0 }).kept)).toEqual([1]);
-    expect(ids(candidatesOf(found, { ...hybrid, hybridAlpha: 1 }).kept)).toEqual([2]);
+    expect(ids(candidatesOf(found, { ...hybrid, hybridAlpha: 0 }).selected)).toEqual([1]);
+    expect(ids(candidatesOf(found, { ...hybrid, hybridAlpha: 1 }).selected)).toEqual([2]);
   });
 });
 
@@ -184,7 +184,7 @@ describe('the depth of the channels', () => {
               .map((fragmentId, at) => ({ fragmentId, score: 1 - at / 2_000 })),
             keyword: words(...keyword.slice(0, searched.depth)),
           };
-          return candidatesOf(found, searched).kept;
+          return candidatesOf(found, searched).selected;
         };
         const [few, many] = [Math.min(one, other), Math.max(one, other)];
         const first = Math.min(few, 45);

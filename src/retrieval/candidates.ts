@@ -33,7 +33,7 @@ export interface Candidate {
 }
 
 /** The hits of the channels; empty for a failed or unused channel. */
-interface Found {
+interface ChannelHits {
   /** May contain hits below the threshold, which are dropped here with the reason. */
   readonly vector: readonly VectorHit[];
   readonly keyword: readonly KeywordHit[];
@@ -43,8 +43,8 @@ interface Found {
 const EXPLAINED = 50;
 
 export interface Candidates {
-  readonly kept: readonly Candidate[];
-  /** The best of those that the size of the pool and the threshold left out. */
+  readonly selected: readonly Candidate[];
+  /** Best candidates beyond the size of the pool or below the threshold. */
   readonly dropped: readonly Candidate[];
   readonly belowThreshold: BelowThreshold;
 }
@@ -54,7 +54,7 @@ export interface Candidates {
  * similarity threshold applies to the vector channel: a fragment that the keyword channel also found stays, without a
  * vector rank.
  */
-export function candidatesOf(hits: Found, settings: RetrievalSettings): Candidates {
+export function candidatesOf(hits: ChannelHits, settings: RetrievalSettings): Candidates {
   const near = nearOf(hits.vector, settings.threshold);
   const far = hits.vector.slice(near.length);
   const all = settings.enableHybrid ? fused(near, hits, settings.hybridAlpha) : near.map(alone);
@@ -70,7 +70,7 @@ export function candidatesOf(hits: Found, settings: RetrievalSettings): Candidat
     .slice(0, explained)
     .map((one) => withReason(one, `similarity below the threshold ${settings.threshold}`));
   return {
-    kept: all.slice(0, settings.candidates),
+    selected: all.slice(0, settings.candidates),
     dropped: [...tooMany, ...tooFar],
     belowThreshold: { count: below.length, bestScore: below[0]?.score ?? null },
   };
@@ -115,7 +115,7 @@ interface Place {
   readonly rank: number;
 }
 
-function fused(near: readonly VectorHit[], { keyword }: Found, alpha: number): Candidate[] {
+function fused(near: readonly VectorHit[], { keyword }: ChannelHits, alpha: number): Candidate[] {
   const vectorPlaces = new Map(
     near.map((hit, index) => [hit.fragmentId, { ...hit, rank: index + 1 }]),
   );

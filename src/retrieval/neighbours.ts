@@ -39,11 +39,11 @@ export class NeighbourService {
 
   /** The neighbours of what was found in bases that send them; undefined when none of them does. */
   async of(tenantId: string, baseHits: readonly BaseHits[]): Promise<Neighbourhood | undefined> {
-    const wanted = baseHits.filter(({ knowledge }) => hasNeighbours(knowledge));
-    const ranges = rangesOf(wanted);
+    const expandable = baseHits.filter(({ knowledge }) => hasNeighbours(knowledge));
+    const ranges = rangesOf(expandable);
     if (ranges.length === 0) return undefined;
     const rows = await this.repository.inRanges(tenantId, ranges, MAX_READ_COUNT);
-    return new Neighbourhood(wanted, rows);
+    return new Neighbourhood(expandable, rows);
   }
 }
 

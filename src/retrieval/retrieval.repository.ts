@@ -60,7 +60,7 @@ export class RetrievalRepository {
   }
 }
 
-/** A fragment as it stands in its document. */
+/** A fragment and its position in its document. */
 export interface NeighbourFragment {
   readonly attachmentId: number;
   readonly fid: string;

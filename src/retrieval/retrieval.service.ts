@@ -79,7 +79,7 @@ interface Search extends Channels {
 /** The candidates in their final order. */
 interface Ranking {
   readonly state: RetrievalResult['rerank'];
-  readonly kept: readonly RetrievedFragment[];
+  readonly selected: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
   /** Reason why all or some results are in the order before the reranker. */
   readonly notice?: Message;
@@ -127,28 +127,28 @@ export class RetrievalService {
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
     const { vector: searched, keyword, candidates, live } = await this.search(request, settings);
     const vector = await this.withLoss(searched, request);
-    const { kept, dropped, belowThreshold } = candidates;
+    const { selected, dropped, belowThreshold } = candidates;
     request.signal.throwIfAborted();
-    const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
+    const ranking = await this.ranked(fragmentsOf(selected, live), request, settings);
     const notices = [
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
       failureNotice(phrase`Vector`, vector),
       failureNotice(phrase`Keyword`, keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
-      kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
+      selected.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
     ];
     const scale = scaleOf(settings, ranking.state);
     const answered = request.explain
       ? await this.withWords(
-          [...ranking.kept, ...ranking.dropped, ...fragmentsOf(dropped, live)],
+          [...ranking.selected, ...ranking.dropped, ...fragmentsOf(dropped, live)],
           request,
         )
-      : ranking.kept;
+      : ranking.selected;
     const scored = answered.map((fragment) => withVectorScore(fragment, scale));
     return {
-      fragments: scored.slice(0, ranking.kept.length),
-      dropped: scored.slice(ranking.kept.length),
+      fragments: scored.slice(0, ranking.selected.length),
+      dropped: scored.slice(ranking.selected.length),
       belowThreshold,
       settings,
       scale,
@@ -195,7 +195,7 @@ export class RetrievalService {
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
       const search = await this.withFragments({ vector, keyword }, request, settings);
       const { candidates, live } = search;
-      if (candidates.kept.every(({ fragmentId }) => live.has(fragmentId))) return search;
+      if (candidates.selected.every(({ fragmentId }) => live.has(fragmentId))) return search;
       const hits = [...vector.hits, ...(keyword?.hits ?? [])];
       const existing = await this.existing(request, hits);
       const dead = hits.filter(({ fragmentId }) => !existing.has(fragmentId)).length;
@@ -220,8 +220,8 @@ export class RetrievalService {
   ): Promise<Search> {
     const hits = { vector: channels.vector.hits, keyword: channels.keyword?.hits ?? [] };
     const candidates = candidatesOf(hits, settings);
-    const { kept, dropped } = candidates;
-    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    const { selected, dropped } = candidates;
+    const live = await this.liveOf(request, request.explain ? [...selected, ...dropped] : selected);
     return { ...channels, candidates, live };
   }
 
@@ -364,14 +364,14 @@ export class RetrievalService {
     return vector;
   }
 
-  /** The existing fragments of the hits, without any of a document that was not asked for, whatever a store has found. */
+  /** Existing fragments of the hits, restricted to the requested documents, whatever the store returned. */
   private async liveOf(
     { caller, knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly FragmentHit[],
   ): Promise<Map<number, LiveFragment>> {
     const rows = await this.repository.live(caller.tenantId, knowledge.id, idsOf(hits));
-    const wanted = wantedOf(rows, attachmentIds);
-    return new Map(wanted.map((fragment) => [fragment.fragmentId, fragment]));
+    const requested = wantedOf(rows, attachmentIds);
+    return new Map(requested.map((fragment) => [fragment.fragmentId, fragment]));
   }
 
   /** The ids of these fragments alone. */
@@ -465,9 +465,9 @@ function scaleOf(
 function cut(
   candidates: readonly RetrievedFragment[],
   { limit }: RetrievalSettings,
-): Pick<Ranking, 'kept' | 'dropped'> {
+): Pick<Ranking, 'selected' | 'dropped'> {
   return {
-    kept: candidates.slice(0, limit),
+    selected: candidates.slice(0, limit),
     dropped: candidates.slice(limit).map((one) => withReason(one, `beyond the first ${limit}`)),
   };
 }
@@ -494,13 +494,13 @@ function rerankedBy(
       dropped.push(withReason(fragment, `beyond the first ${limit}`));
     } else reranked.push(fragment);
   }
-  if (unranked.size === 0) return { state: 'applied', kept: reranked, dropped };
+  if (unranked.size === 0) return { state: 'applied', selected: reranked, dropped };
   // Results without a score cannot be compared with a threshold.
   if (rerankScoreThreshold !== undefined) {
     dropped.push(
       ...[...unranked.values()].map((one) => withReason(one, 'left out by the rerank model')),
     );
-    return { state: 'applied', kept: reranked, dropped };
+    return { state: 'applied', selected: reranked, dropped };
   }
   const lowest = ranked.at(-1)?.score ?? 0;
   for (const [index, candidate] of unranked) {
@@ -509,7 +509,7 @@ function rerankedBy(
     else dropped.push(withReason(fragment, `beyond the first ${limit}`));
   }
   const notice = msg`The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
-  return { state: 'applied', kept: reranked, dropped, notice };
+  return { state: 'applied', selected: reranked, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {

@@ -17,7 +17,7 @@ export class AbsentStoreError extends UnavailableError {
   }
 }
 
-/** Stands for a store that holds vectors and does not run here: every call rejects with AbsentStoreError. */
+/** Placeholder for a store that holds vectors and does not run here: every call rejects with AbsentStoreError. */
 export class AbsentVectorStore extends VectorStore {
   constructor(override readonly code: string) {
     super();
@@ -84,12 +84,13 @@ export class VectorStores {
    * default store is used instead of one that was chosen. InvalidInputError for an unknown value.
    */
   check(vectorModel: string): { notice?: Message } {
-    const wanted = codeOf(vectorModel);
-    if (this.running(wanted) || wanted === CONSOLE_DEFAULT) return {};
+    const requestedCode = codeOf(vectorModel);
+    if (this.running(requestedCode) || requestedCode === CONSOLE_DEFAULT) return {};
     const { code } = this.default();
-    if (wanted === '') return { notice: msg`No vector store was chosen: ${code} serves it.` };
-    if (KNOWN_CODES.includes(wanted)) {
-      return { notice: msg`This installation does not run ${wanted}: ${code} serves it.` };
+    if (requestedCode === '')
+      return { notice: msg`No vector store was chosen: ${code} serves it.` };
+    if (KNOWN_CODES.includes(requestedCode)) {
+      return { notice: msg`This installation does not run ${requestedCode}: ${code} serves it.` };
     }
     throw new InvalidInputError(
       msg`vectorModel must be one of ${KNOWN_CODES.join(', ')}, or empty.`,

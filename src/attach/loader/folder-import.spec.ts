@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { planImport, importReport, planReport } from './folder-import.js';
-import type { DigestedFile, HeldDocument } from './folder-import.js';
+import type { DigestedFile, ExistingDocument } from './folder-import.js';
 
 const file = (name: string, sha256: string): DigestedFile => ({
   name,
@@ -8,7 +8,7 @@ const file = (name: string, sha256: string): DigestedFile => ({
   size: 1,
   sha256,
 });
-const held = (id: number, name: string, fileHash: string): HeldDocument => ({
+const held = (id: number, name: string, fileHash: string): ExistingDocument => ({
   id,
   name,
   fileHash,
@@ -18,7 +18,7 @@ const held = (id: number, name: string, fileHash: string): HeldDocument => ({
 });
 
 /** Names of what is stored, and ids of what goes. */
-function planned(files: DigestedFile[], documents: HeldDocument[]): [string[], number[]] {
+function planned(files: DigestedFile[], documents: ExistingDocument[]): [string[], number[]] {
   const { toStore, outdated } = planImport(files, documents);
   return [toStore.map(({ name }) => name), outdated.map(({ document }) => document.id)];
 }

@@ -130,7 +130,7 @@ export class FolderImport {
   private async store(
     { caller, knowledge, signal }: ImportRun,
     { path, name }: DigestedFile,
-    former: HeldDocument | undefined,
+    former: ExistingDocument | undefined,
   ): Promise<number> {
     const received = await this.uploads.receive(createReadStream(path), name, signal);
     if (isRefused(received)) throw received.refusal;
@@ -181,14 +181,14 @@ export interface DigestedFile extends FoundFile {
 }
 
 /** A document that the knowledge base holds. */
-export type HeldDocument = Pick<
+export type ExistingDocument = Pick<
   Attachment,
   'id' | 'name' | 'fileHash' | 'status' | 'metadata' | 'remark'
 >;
 
 /** A document whose file has another content by now. */
 interface OutdatedDocument {
-  readonly document: HeldDocument;
+  readonly document: ExistingDocument;
   /** Digest of what the file holds now: once the base has that, the document can go. */
   readonly replacedBy: string;
 }
@@ -197,7 +197,7 @@ interface ImportPlan {
   readonly toStore: readonly DigestedFile[];
   readonly outdated: readonly OutdatedDocument[];
   /** Documents that the base has already, under any name. */
-  readonly unchanged: readonly HeldDocument[];
+  readonly unchanged: readonly ExistingDocument[];
   readonly skipped: readonly SkippedEntry[];
 }
 
@@ -208,7 +208,7 @@ interface ImportPlan {
  */
 export function planImport(
   entries: readonly (DigestedFile | SkippedEntry)[],
-  held: readonly HeldDocument[],
+  existing: readonly ExistingDocument[],
 ): ImportPlan {
   const skipped = entries.filter((entry) => isSkipped(entry));
   const files = entries.filter((entry): entry is DigestedFile => !isSkipped(entry));
@@ -217,21 +217,21 @@ export function planImport(
     if (first.has(file.sha256)) skipped.push({ name: file.name, skipped: 'same content' });
     else first.set(file.sha256, file);
   }
-  const heldHashes = new Set(held.map(({ fileHash }) => fileHash));
+  const existingHashes = new Set(existing.map(({ fileHash }) => fileHash));
   const hashByName = new Map(files.map(({ name, sha256 }) => [name, sha256]));
   return {
-    toStore: [...first.values()].filter(({ sha256 }) => !heldHashes.has(sha256)),
-    outdated: held.flatMap((document) => {
+    toStore: [...first.values()].filter(({ sha256 }) => !existingHashes.has(sha256)),
+    outdated: existing.flatMap((document) => {
       const replacedBy = first.has(document.fileHash) ? undefined : hashByName.get(document.name);
       return replacedBy === undefined ? [] : [{ document, replacedBy }];
     }),
-    unchanged: held.filter(({ fileHash }) => first.has(fileHash)),
+    unchanged: existing.filter(({ fileHash }) => first.has(fileHash)),
     skipped,
   };
 }
 
 /** The document that the file replaces. */
-function formerOf({ outdated }: ImportPlan, { name }: DigestedFile): HeldDocument | undefined {
+function formerOf({ outdated }: ImportPlan, { name }: DigestedFile): ExistingDocument | undefined {
   return outdated.findLast(({ document }) => document.name === name)?.document;
 }
 

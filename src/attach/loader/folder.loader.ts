@@ -205,7 +205,7 @@ class IgnoreRules {
     return hasRules ? new IgnoreRules([...this.levels, { base, rules }]) : this;
   }
 
-  /** True for what is left out always; the name of a folder ends with a slash. */
+  /** Whether the entry is always ignored; the name of a folder ends with a slash. */
   isNever(name: string): boolean {
     return NEVER.has(name);
   }

@@ -71,12 +71,12 @@ export class OfficeProgram {
   async convert({ path, folder, suffix, to, signal }: Conversion): Promise<string | undefined> {
     signal.throwIfAborted();
     const work = await mkdtemp(join(folder, 'office-'));
-    let written: string | undefined;
+    let outputPath: string | undefined;
     try {
-      written = await this.convertIn(work, { path, suffix, to, signal });
-      return written;
+      outputPath = await this.convertIn(work, { path, suffix, to, signal });
+      return outputPath;
     } finally {
-      if (written === undefined) await rm(work, { recursive: true, force: true });
+      if (outputPath === undefined) await rm(work, { recursive: true, force: true });
     }
   }
 
@@ -96,9 +96,10 @@ export class OfficeProgram {
       ...['--convert-to', to, '--outdir', join(work, 'out'), source],
     ]);
     if (MISSING.includes(code)) return undefined;
-    const written = join(work, 'out', `document.${to}`);
+    const outputPath = join(work, 'out', `document.${to}`);
     const outputFiles = await readdir(join(work, 'out')).catch(() => []);
-    if (code === 0 && outputFiles.length > 0 && (await stat(written)).size > 0) return written;
+    if (code === 0 && outputFiles.length > 0 && (await stat(outputPath)).size > 0)
+      return outputPath;
     throw new DocumentError(
       msg`LibreOffice cannot read the document; it is damaged, protected by a password or of a format that it does not know. Open it, save it as .docx, .xlsx or PDF and upload the result.`,
     );

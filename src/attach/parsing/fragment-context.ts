@@ -12,7 +12,7 @@ import type { ModelUser } from '../../usage/index.js';
 import type { DocumentLease } from './document-lease.js';
 import { NoContextError } from './parsing.errors.js';
 import { ParsingRepository } from './parsing.repository.js';
-import type { KeptAnswer } from './parsing.repository.js';
+import type { StoredAnswer } from './parsing.repository.js';
 
 /** The document whose fragments get a line of context. */
 export interface ContextSource extends Pick<ParsedDocument, 'fragments' | 'sample'> {
@@ -112,7 +112,7 @@ interface Writing {
   readonly lease: DocumentLease;
   readonly model: ResolvedChatModel;
   readonly source: ContextSource;
-  readonly storedAnswers: ReadonlyMap<string, KeptAnswer>;
+  readonly storedAnswers: ReadonlyMap<string, StoredAnswer>;
   readonly signal: AbortSignal;
 }
 
@@ -174,7 +174,7 @@ export class ContextWriter {
       readonly messages: ReturnType<typeof contextRequest>;
       readonly digest: string;
     },
-  ): Promise<KeptAnswer> {
+  ): Promise<StoredAnswer> {
     const { messages, digest, index } = what;
     const call = { messages, maxTokens: CONTEXT_TOKENS, temperature: 0, thinking: false };
     const use = { caller, feature: 'ingestion' } as const;
@@ -187,7 +187,7 @@ export class ContextWriter {
     const text = contextLine(answer.text);
     if (text === '') throw new NoContextError(model.modelName, index + 1);
     const contextAnswer = { text, inputTokens, outputTokens };
-    await this.repository.keepAnswer(lease.claim, { digest, ...contextAnswer });
+    await this.repository.storeAnswer(lease.claim, { digest, ...contextAnswer });
     return contextAnswer;
   }
 }

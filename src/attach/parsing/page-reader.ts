@@ -75,7 +75,7 @@ export class PageReader {
       signal.throwIfAborted();
       const { page } = image;
       const answer = storable(await recognition.read(image, signal));
-      await this.repository.keepAnswer(lease.claim, {
+      await this.repository.storeAnswer(lease.claim, {
         digest: digestOf(recognition, page),
         ...answer,
       });

@@ -38,7 +38,7 @@ export interface Progress {
 }
 
 /** Answer of a model and its cost. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly text: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -54,7 +54,7 @@ export interface Release {
   readonly away?: boolean;
 }
 
-/** A document of which parsing is asked for. */
+/** Document with a requested parsing. */
 export type WaitingDocument = Pick<Attachment, 'id' | 'tenantId' | 'byteSize'>;
 
 export const WAITING = 'attachment.id, tenant_id AS "tenantId", byte_size AS "byteSize"';
@@ -96,7 +96,7 @@ export class ParsingRepository {
     );
   }
 
-  /** Ends what was asked for, running or not, as failed with the reason; false when nothing was asked for. */
+  /** Ends a requested parsing, running or not, as failed with the reason; false if none was requested. */
   async abandon(tenantId: string, id: number, reason: Message): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment SET status = ${failed}, failure = $3, ${ENDED}, update_time = now()
@@ -282,8 +282,8 @@ export class ParsingRepository {
   }
 
   /** Model answers of earlier attempts, by the digest of the question. */
-  async modelAnswers({ tenantId, id }: Claim): Promise<Map<string, KeptAnswer>> {
-    const rows = await this.database.query<KeptAnswer & { digest: string }>(
+  async modelAnswers({ tenantId, id }: Claim): Promise<Map<string, StoredAnswer>> {
+    const rows = await this.database.query<StoredAnswer & { digest: string }>(
       `SELECT digest, text, input_tokens AS "inputTokens", output_tokens AS "outputTokens"
          FROM model_answer WHERE tenant_id = $1 AND attachment_id = $2`,
       [tenantId, id],
@@ -291,9 +291,9 @@ export class ParsingRepository {
     return new Map(rows.map(({ digest, ...answer }) => [digest, answer]));
   }
 
-  async keepAnswer(
+  async storeAnswer(
     { tenantId, id }: Claim,
-    { digest, text, inputTokens, outputTokens }: KeptAnswer & { readonly digest: string },
+    { digest, text, inputTokens, outputTokens }: StoredAnswer & { readonly digest: string },
   ): Promise<void> {
     await this.database.query(
       `INSERT INTO model_answer (tenant_id, attachment_id, digest, text, input_tokens, output_tokens)

@@ -149,7 +149,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     const attachment = await this.repository.claim(claim);
     if (!attachment) return;
     const lease = new DocumentLease(claim, (leasedClaim, progress) =>
-      // An event may have asked for this renewal.
+      // The renewal may have been requested by an event.
       inTenant(claim.tenantId, async () => {
         if (!(await this.repository.renew(leasedClaim, progress))) return new LeaseLostError();
         const caller = await this.callerOf(claim, attachment);

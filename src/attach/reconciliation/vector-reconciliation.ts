@@ -30,7 +30,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   private readonly stopping = new AbortController();
   private rounds: IntervalJob | undefined;
   private assigning: Promise<void> | undefined;
-  private lastFound = 0;
+  private lastOrphanCount = 0;
   private removed = 0;
 
   constructor(
@@ -46,7 +46,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     metrics.gauge(
       'plinth_orphan_vectors',
       'Vectors without a fragment that the last round found',
-      () => Promise.resolve(this.lastFound),
+      () => Promise.resolve(this.lastOrphanCount),
     );
     metrics.gauge('plinth_orphan_vectors_removed', 'Those that this process has removed', () =>
       Promise.resolve(this.removed),
@@ -77,7 +77,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
         orphanCount += await this.checked(scope, () => this.reconcileScope(store, scope));
       }
     }
-    this.lastFound = orphanCount;
+    this.lastOrphanCount = orphanCount;
     this.removed += orphanCount;
     await this.findLost();
     return orphanCount;

@@ -1,5 +1,5 @@
 /** A word of the question, with everything that the index holds of it. */
-interface FoundWord {
+interface MatchedWord {
   readonly word: string;
   /** Number of occurrences in the question. */
   readonly frequency: number;
@@ -12,7 +12,7 @@ interface FoundWord {
 }
 
 /** Words of the question in one, such as email for e-mail. */
-interface FoundJoined extends FoundWord {
+interface FoundJoined extends MatchedWord {
   /** A name, which counts beside its words; else it counts only as far as it says more than they. */
   readonly isName: boolean;
   /** Indexes of its words in `words`. */
@@ -20,7 +20,7 @@ interface FoundJoined extends FoundWord {
 }
 
 interface FoundQuestion {
-  readonly words: readonly FoundWord[];
+  readonly words: readonly MatchedWord[];
   readonly joined: readonly FoundJoined[];
 }
 
@@ -335,7 +335,7 @@ function bestOf(
 
 function wordsOf(
   best: readonly number[],
-  matchedWords: readonly FoundWord[],
+  matchedWords: readonly MatchedWord[],
   gains: readonly Gains[],
 ): ReadonlyMap<number, string[]> {
   const words = new Map(best.map((number): [number, string[]] => [number, []]));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AUTOMATIC } from '../../knowledge/index.js';
 import { Database } from '../../platform/database/index.js';
-import type { AnalysedText, AskedQuestion, AskedWord } from './text-analysis.js';
+import type { AnalysedText, AnalysedQuestion, QuestionWord } from './text-analysis.js';
 import { packPostings, rank, withoutFragments } from './bm25.js';
 import type { KeywordResult, Posting } from './bm25.js';
 import { KeywordRepository } from './keyword.repository.js';
@@ -121,7 +121,7 @@ export class KeywordIndex {
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
     const postingsOf = (stems: readonly string[]): Buffer[] =>
       stems.flatMap((term) => postings.get(term) ?? []);
-    const withPostings = <Asked extends AskedWord>(word: Asked) => ({
+    const withPostings = <Item extends QuestionWord>(word: Item) => ({
       ...word,
       postings: postingsOf(word.terms),
       similar: postingsOf(word.similar),
@@ -257,7 +257,7 @@ export class KeywordIndex {
 }
 
 /** Limits the question to the words that a search may look up. */
-function limited({ words, joined }: AskedQuestion): AskedQuestion {
+function limited({ words, joined }: AnalysedQuestion): AnalysedQuestion {
   const isKept = (place: number): boolean => place < MAX_WORDS;
   return {
     words: words.slice(0, MAX_WORDS),
@@ -265,7 +265,7 @@ function limited({ words, joined }: AskedQuestion): AskedQuestion {
   };
 }
 
-function termsIn({ words, joined }: AskedQuestion): string[] {
+function termsIn({ words, joined }: AnalysedQuestion): string[] {
   const terms = [...words, ...joined].flatMap((word) => [...word.terms, ...word.similar]);
   return [...new Set(terms)];
 }

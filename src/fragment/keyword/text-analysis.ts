@@ -39,7 +39,7 @@ export interface AnalysedText {
 }
 
 /** A word of a question in the forms that texts may have it in, which count as one word. */
-export interface AskedWord {
+export interface QuestionWord {
   /** Lower-case spelling; the first one if several have the same stem. */
   readonly word: string;
   /** Stems in the languages of the base. */
@@ -51,20 +51,20 @@ export interface AskedWord {
 }
 
 /** Words of a question that texts may have as one. */
-export interface AskedJoined extends AskedWord {
+export interface AskedJoined extends QuestionWord {
   /** A name or a code, for which a text gets more than for its words. */
   readonly isName: boolean;
   /** The places of its words among those of the question, without stop words. */
   readonly places: readonly number[];
 }
 
-export interface AskedQuestion {
-  readonly words: readonly AskedWord[];
+export interface AnalysedQuestion {
+  readonly words: readonly QuestionWord[];
   readonly joined: readonly AskedJoined[];
 }
 
 /** Prior knowledge about the language of texts that belong together. */
-export interface KnownLanguage {
+export interface LanguageHints {
   /** The PostgreSQL configuration that their base prescribes; absent: it is recognised. */
   readonly language?: string | undefined;
   /** The languages of other documents of their base; called only where the texts say too little. */
@@ -132,7 +132,7 @@ interface MergedWord {
 }
 
 /** The words of a question; those that share a stem are one word. */
-class AskedWords {
+class QuestionWords {
   private readonly words = new Set<MergedWord>();
   private readonly byTerm = new Map<string, MergedWord>();
   private added = 0;
@@ -165,7 +165,7 @@ class AskedWords {
     return target;
   }
 
-  all(): AskedWord[] {
+  all(): QuestionWord[] {
     return [...this.words].map(({ word, terms, similar, frequency }) => ({
       word,
       terms: [...terms],
@@ -252,12 +252,9 @@ export class TextAnalysis {
   constructor(private readonly repository: KeywordRepository) {}
 
   /** The terms of texts that belong together, in their order. */
-  async analyse(
-    texts: readonly string[],
-    knownLanguage: KnownLanguage = {},
-  ): Promise<AnalysedText[]> {
+  async analyse(texts: readonly string[], hints: LanguageHints = {}): Promise<AnalysedText[]> {
     const pause = pauses();
-    const read = await this.withLanguages(texts, knownLanguage, pause);
+    const read = await this.withLanguages(texts, hints, pause);
     const reader = new TermReader(await this.stems(read, pause));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
@@ -270,24 +267,24 @@ export class TextAnalysis {
   /**
    * The words of a question, stemmed as in texts of each of the languages. Stop words only where there is nothing else.
    */
-  async wordsOf(question: string, languages: readonly string[]): Promise<AskedQuestion> {
+  async wordsOf(question: string, languages: readonly string[]): Promise<AnalysedQuestion> {
     const read = readQuestion(question);
     const readings = languages.map((language) => ({ ...read, language }));
     const stemOf = await this.stems(readings, pauses());
     const reader = new TermReader(stemOf);
     const stopped = clearlyStopped(readings, stemOf);
-    const questionWords = new AskedWords();
+    const questionWords = new QuestionWords();
     for (const term of read.terms) questionWords.add(term, [term]);
     const added = read.words.map((word) => {
       if (!word.capitals && stopped.has(word.text)) return undefined;
-      const { terms, similar } = askedTerms(languages.map((one) => reader.of(word, one)));
+      const { terms, similar } = questionTerms(languages.map((one) => reader.of(word, one)));
       return questionWords.add(word.text, terms, similar);
     });
     const joined = new Map<string, MergedJoined>();
     for (const { text, from, to, isName, ...one } of read.joined) {
       const words = added.slice(from, to).filter((word) => word !== undefined);
       if (one.isApart && words.length < to - from) continue;
-      const { terms, similar } = askedTerms(
+      const { terms, similar } = questionTerms(
         languages.map((language) => reader.ofJoined({ ...one, text }, language)),
       );
       const existing = joined.get(text);
@@ -336,7 +333,7 @@ export class TextAnalysis {
       const joinedOnes = joined.filter((each) =>
         languages.some((one) => has(reader.ofJoined(each, one))),
       );
-      const written = pieces.flatMap(({ written: piece, from, to }) => {
+      const matchedPieces = pieces.flatMap(({ written: piece, from, to }) => {
         if (joinedOnes.some((one) => one.from < to && one.to > from)) return [piece];
         const parts = words.slice(from, to);
         const matchingParts = parts.filter(isWord);
@@ -344,14 +341,14 @@ export class TextAnalysis {
         const isWhole = matchingParts.length === parts.length || UNSEPARATED.test(piece);
         return isWhole ? [piece] : matchingParts.map(({ text }) => text);
       });
-      having.push([...new Set([...written, ...unspaced.filter((term) => terms.has(term))])]);
+      having.push([...new Set([...matchedPieces, ...unspaced.filter((term) => terms.has(term))])]);
     }
     return having;
   }
 
   private async withLanguages(
     texts: readonly string[],
-    { language, votes }: KnownLanguage,
+    { language, votes }: LanguageHints,
     pause: () => Promise<void>,
   ): Promise<ReadText[]> {
     const vocabulary = new Vocabulary();
@@ -425,14 +422,14 @@ function readQuestion(question: string): TextWords {
 }
 
 /** The terms of a word in texts of several languages. */
-function askedTerms(ofLanguages: readonly WordTerms[]): { terms: string[]; similar: string[] } {
+function questionTerms(ofLanguages: readonly WordTerms[]): { terms: string[]; similar: string[] } {
   const terms = ofLanguages.map(({ term }) => term).filter((term) => term !== '');
   return { terms, similar: ofLanguages.flatMap(({ similar }) => similar) };
 }
 
 async function recognising(
   texts: readonly EvidencedText[],
-  votes: KnownLanguage['votes'],
+  votes: LanguageHints['votes'],
 ): Promise<(text: EvidencedText) => string> {
   const document = shared(texts);
   const base: BaseVotes = isDecided(document) || !votes ? new Map() : await votes();

@@ -68,7 +68,7 @@ export interface JoinedWords {
   readonly isName: boolean;
   /** Whether the words are separate; they are not a name if one of them is a stop word. */
   readonly isApart: boolean;
-  /** Any word and a number, such as version 7: asked for, but too many to be stored. */
+  /** A word followed by a number, such as version 7: searched for, but not indexed, because there are too many. */
   readonly isAskedOnly: boolean;
   /** A dotted name, which is never stemmed. */
   readonly isDotted: boolean;
@@ -374,7 +374,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const SPELLED_LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
-/** Two letters that stand for one where a keyboard lacks it: Mueller, Soeren, Aarhus. */
+/** Pairs of letters that replace one letter where a keyboard lacks it: Mueller, Soeren, Aarhus. */
 const DIGRAPHS: Readonly<Record<string, string>> = {
   ä: 'ae',
   ö: 'oe',
@@ -396,7 +396,7 @@ const DIGRAPH_LANGUAGES: ReadonlySet<string> = new Set([
 
 const ASCII = /^[\0-\x7f]*$/u;
 
-/** Letters of their own whose sign is never left out: и and й, і and ї. */
+/** Letters that keep their diacritic: и and й, і and ї. */
 const CYRILLIC = /[\u0400-\u04ff]/u;
 /** Signs above and below Latin and Greek letters, Hebrew points, Arabic vowels and hamzas, and the dot of Devanagari. */
 const MARKS = /[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u06d6-\u06ed\u093c]/gu;

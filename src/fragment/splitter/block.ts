@@ -146,7 +146,7 @@ export function startOfText(text: string, start: number, end: number): number {
  * The blocks that the parser found. Text that it left out between them is prose; blocks that are empty, out of order
  * or lie in one another lose what lies before the end of the one above.
  */
-export function givenBlocks(text: string, sourceBlocks: readonly SourceBlock[]): Block[] {
+export function blocksFrom(text: string, sourceBlocks: readonly SourceBlock[]): Block[] {
   const reader = new GivenReader(text);
   for (const block of sourceBlocks) reader.take(block);
   return reader.end();

@@ -1,4 +1,4 @@
-import { trimmed, endOfText, givenBlocks } from './block.js';
+import { trimmed, endOfText, blocksFrom } from './block.js';
 import type { Block, FragmentDraft, SourceDocument, SplitSettings, Cells } from './block.js';
 import { codeBlocks } from './prose.js';
 import { groupBlocks, readSections, commonPath } from './section.js';
@@ -49,7 +49,7 @@ export function split(document: SourceDocument, settings: SplitSettings): Fragme
 
 function readBlocks(document: SourceDocument): Block[] {
   const { text, blocks } = document;
-  if (blocks) return givenBlocks(text, blocks);
+  if (blocks) return blocksFrom(text, blocks);
   if (document.kind === 'markdown') return markdownBlocks(text);
   if (document.kind === 'code') return codeBlocks(text);
   if (document.kind === 'json') return valueBlocks(text);

@@ -1,7 +1,7 @@
 import type { Expected } from './test-set.entity.js';
 
 /** The found fragments in rank order. */
-interface FoundFragment {
+interface RankedFragment {
   readonly fid: string;
   readonly docId: string;
 }
@@ -11,7 +11,7 @@ interface FoundFragment {
  * is ranked by its first fragment; its further fragments do not count.
  */
 export function judge(
-  results: readonly FoundFragment[],
+  results: readonly RankedFragment[],
   expected: readonly Expected[],
 ): JudgedRanking {
   const relevance = new Map(expected.map((one) => [keyOf(one), one.relevance]));

@@ -24,7 +24,7 @@ const QRELS = /\.(?:tsv|txt)$/i;
 interface Matched {
   readonly values: readonly TestQueryValues[];
   readonly skipped: number;
-  /** The corpus-id of each judgement that was left out. */
+  /** Corpus id of each skipped judgement. */
   readonly unknown: readonly string[];
 }
 

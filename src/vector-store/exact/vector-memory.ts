@@ -21,7 +21,7 @@ export interface VectorSet {
   readonly dimension: number;
 }
 
-/** Every write gives a row a new random stamp of so many bits. */
+/** Bits of the random stamp that every write gives to a row. */
 export const STAMP_BITS = 48;
 
 /** The vectors of a set: ids and stamps at the same index. */
@@ -218,7 +218,7 @@ export interface ForgetTask {
 /** The revision of a set of which a part is missing: that of no rows. */
 const INCOMPLETE = 'incomplete';
 
-interface Held {
+interface CachedSet {
   readonly set: VectorSet;
   readonly matrix: VectorMatrix;
   readonly revision: string;
@@ -227,7 +227,7 @@ interface Held {
 /** The cached sets; the least recently searched one is evicted first. */
 export class VectorMemory {
   /** Cached sets in order of use, the most recent last. */
-  private readonly cachedSets = new Map<string, Held>();
+  private readonly cachedSets = new Map<string, CachedSet>();
 
   /** Searches a cached set; undefined if it is not in memory. */
   search({ set, query }: SearchTask): SearchAnswer | undefined {
@@ -262,7 +262,7 @@ export class VectorMemory {
     }
   }
 
-  private use(set: VectorSet): Held | undefined {
+  private use(set: VectorSet): CachedSet | undefined {
     const key = keyOf(set);
     const cachedSet = this.cachedSets.get(key);
     if (!cachedSet) return undefined;

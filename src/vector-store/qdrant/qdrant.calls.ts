@@ -167,7 +167,7 @@ export class QdrantCalls {
         signal.throwIfAborted();
         this.assertUp();
         const pause = PAUSES_MS[attempt];
-        if (pause === undefined || !isRetryable(error)) throw this.known(error, beganAt);
+        if (pause === undefined || !isRetryable(error)) throw this.errorForCaller(error, beganAt);
         await sleep(pause * (1 + Math.random() / 2), undefined, { signal: ending }).catch(() => {
           signal.throwIfAborted();
         });
@@ -181,7 +181,7 @@ export class QdrantCalls {
   }
 
   /** The error for callers; one that says that the server is away takes the dependency down. */
-  private known(error: unknown, beganAt: number): unknown {
+  private errorForCaller(error: unknown, beganAt: number): unknown {
     const status = statusOf(error);
     if (status === 404) return error;
     const fault = faultOf(status, error);

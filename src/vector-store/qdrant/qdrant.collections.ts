@@ -193,8 +193,8 @@ export class QdrantOwnership {
       throw this.foreign(collection_name, marker);
     }
     // Missing when the collection was removed meanwhile.
-    const written = await this.mark(collection_name, send);
-    if (written) {
+    const isMarked = await this.mark(collection_name, send);
+    if (isMarked) {
       const details = { collection: collection_name, from: marker ?? null };
       this.logger.log({ msg: 'Collection in Qdrant taken over', ...details });
     }

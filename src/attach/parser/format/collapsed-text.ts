@@ -3,7 +3,7 @@
  * without looking at the text, whose end costs a copy of all of it while it grows.
  */
 export class CollapsedText {
-  private written = '';
+  private collapsed = '';
   private afterBlank = true;
 
   /** Blanks and line ends are one blank, or none behind another. */
@@ -14,15 +14,15 @@ export class CollapsedText {
 
   addExactly(text: string): void {
     if (text === '') return;
-    this.written += text;
+    this.collapsed += text;
     this.afterBlank = /[ \t\n]$/.test(text.slice(-1));
   }
 
   /** Returns the text written since the last call. */
   take(): string {
-    const { written } = this;
-    this.written = '';
+    const { collapsed } = this;
+    this.collapsed = '';
     this.afterBlank = true;
-    return written;
+    return collapsed;
   }
 }

@@ -20,7 +20,7 @@ const options = {
 export function readCsv(text: string): SourceDocument {
   // A first line `sep=;` names the delimiter to Excel.
   const [separatorLine, delimiter] = /^sep=(.)\n/.exec(text) ?? ['', undefined];
-  const written = eachRow(text.slice(separatorLine.length), delimiter ?? delimiterOf(text), () => {
+  const source = eachRow(text.slice(separatorLine.length), delimiter ?? delimiterOf(text), () => {
     const writer = new BlockWriter();
     const table = new TableWriter(writer);
     let row = separatorLine === '' ? 0 : 1;
@@ -35,7 +35,7 @@ export function readCsv(text: string): SourceDocument {
       },
     };
   });
-  return { kind: 'table', ...written };
+  return { kind: 'table', ...source };
 }
 
 /** Share of the rows that have the same number of columns in a text that is taken for a table without such a name. */

@@ -102,7 +102,7 @@ export class DocumentPackage {
     return buffer(this.chunksOf(entry));
   }
 
-  /** The relationships of a part, or of the package without one. External links are left out. */
+  /** The relationships of a part, or of the package without one. External links are skipped. */
   async relationshipsOf(part = ''): Promise<readonly Relationship[]> {
     const folder = posix.dirname(part);
     const relationships: Relationship[] = [];

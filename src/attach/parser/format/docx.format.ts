@@ -47,7 +47,7 @@ const SKIPPED = new Set([
   'sectPr',
 ]);
 
-/** Elements that stand for a character. */
+/** Elements that represent a character. */
 const CHARACTERS = new Map([
   ['tab', '\t'],
   ['ptab', '\t'],

@@ -53,7 +53,7 @@ export async function readEpub(
     structure.capture();
     const { headings } = readHtmlInto(decodeMarkup(bytes).text, structure, { xml: true });
     const pieces = structure.release();
-    const label = headings === 0 && pieces.length > 0 ? labels.found.get(part) : undefined;
+    const label = headings === 0 && pieces.length > 0 ? labels.titleByPart.get(part) : undefined;
     if (label !== undefined) structure.heading(label, 1);
     structure.put(pieces);
   }
@@ -109,14 +109,14 @@ class PackageReader implements XmlHandler {
   private readonly items = new Map<string, Item>();
   private readonly order: string[] = [];
   private readonly folder: string;
-  private written: string | undefined;
+  private elementText: string | undefined;
 
   constructor(main: string) {
     this.folder = posix.dirname(main);
   }
 
   open(name: string, attributes: XmlAttributes): void {
-    if (name === 'title' || name === 'creator') this.written = '';
+    if (name === 'title' || name === 'creator') this.elementText = '';
     else if (name === 'itemref') this.order.push(attributeOf(attributes, 'idref') ?? '');
     else if (name === 'item') {
       this.items.set(attributeOf(attributes, 'id') ?? '', {
@@ -128,15 +128,15 @@ class PackageReader implements XmlHandler {
   }
 
   text(text: string): void {
-    if (this.written !== undefined) this.written += text;
+    if (this.elementText !== undefined) this.elementText += text;
   }
 
   close(name: string): void {
-    const written = storable(this.written ?? '').trim();
-    if (name === 'title' && this.title === '') this.title = written;
-    else if (name === 'creator' && written !== '') this.authors.push(written);
+    const content = storable(this.elementText ?? '').trim();
+    if (name === 'title' && this.title === '') this.title = content;
+    else if (name === 'creator' && content !== '') this.authors.push(content);
     else if (name !== 'title' && name !== 'creator') return;
-    this.written = undefined;
+    this.elementText = undefined;
   }
 
   /** Each part once. */
@@ -164,7 +164,7 @@ function isContents(item: Item | undefined): boolean {
 /** Reads the title of each part from the table of contents; the first entry wins where several lead into one part. */
 class ContentsReader implements XmlHandler {
   folder = '';
-  readonly found = new Map<string, string>();
+  readonly titleByPart = new Map<string, string>();
   private label = '';
   private target: string | undefined;
   private reading = false;
@@ -193,7 +193,7 @@ class ContentsReader implements XmlHandler {
     const label = storable(this.label).replace(/\s+/g, ' ').trim();
     if (target === undefined || label === '') return;
     const part = partOf(this.folder, target);
-    if (!this.found.has(part)) this.found.set(part, label);
+    if (!this.titleByPart.has(part)) this.titleByPart.set(part, label);
   }
 }
 

@@ -10,7 +10,7 @@ export interface MathNode {
   text: string;
 }
 
-/** Elements and levels of a formula at most; what lies beyond is left out. */
+/** Maximum number of elements and levels of a formula; the rest is dropped. */
 const MAX_NODES = 20_000;
 const MAX_DEPTH = 200;
 
@@ -266,19 +266,18 @@ function fence(character: string): string {
 /** The whole formula: with a blank on both sides of relations and signs between two operands. */
 export function spaced(latex: string): string {
   const tokens = latex.match(/\\[a-zA-Z]+|\\.|./gsu) ?? [];
-  let written = '';
+  let output = '';
   let depth = 0;
   for (const token of tokens) {
-    const operand =
-      /[\w})\]'|!]$/.test(written.trimEnd()) || /\\[a-zA-Z]+$/.test(written.trimEnd());
-    const isSign = (token === '-' || RELATIONS.test(token)) && operand && !/[_^]$/.test(written);
+    const operand = /[\w})\]'|!]$/.test(output.trimEnd()) || /\\[a-zA-Z]+$/.test(output.trimEnd());
+    const isSign = (token === '-' || RELATIONS.test(token)) && operand && !/[_^]$/.test(output);
     if (token === '{' || token === '[') depth += 1;
     if (token === '}' || token === ']') depth -= 1;
     // Signs within the braces of scripts and fractions take no spaces.
-    if (isSign && depth === 0) written = `${written.trimEnd()} ${token} `;
-    else written = joined(written, token === ' ' && written.endsWith(' ') ? '' : token);
+    if (isSign && depth === 0) output = `${output.trimEnd()} ${token} `;
+    else output = joined(output, token === ' ' && output.endsWith(' ') ? '' : token);
   }
-  return written.replace(/ +/g, ' ').trim();
+  return output.replace(/ +/g, ' ').trim();
 }
 
 function greek(letters: string, names: readonly string[]): Record<string, string> {
@@ -375,7 +374,7 @@ function childrenOf(node: MathNode, name: string): MathNode[] {
 /** Encodings of annotations that hold the LaTeX source of the formula. */
 const TEX = /^(?:application\/x-(?:la)?tex|tex|latex)$/i;
 
-/** A formula of a page (MathML) as LaTeX: as its author wrote it where that stands beside it. */
+/** A MathML formula as LaTeX; the source of the author is used if it is included. */
 export function mathmlToLatex(formula: MathNode): string {
   const tex = annotationIn(formula);
   return tex ?? spaced(mathmlContent(formula));

@@ -19,7 +19,8 @@ const LAYOUT = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr', 'td', 'th', 'd
 
 /** Hiding by the attributes alone, whatever the element is; undefined for a visible one. */
 export function hidingOf(name: string, attributes: Attributes): Hiding | undefined {
-  const value = (wanted: string) => attributes.find((found) => found.name === wanted)?.value;
+  const value = (wanted: string) =>
+    attributes.find((attribute) => attribute.name === wanted)?.value;
   const hidden = value('hidden');
   // Content that a search on the page reveals is visible to readers.
   if (hidden !== undefined && hidden.toLowerCase() !== 'until-found') return 'always';
@@ -47,7 +48,7 @@ const ENDS_PARAGRAPH = new Set([
   ...['section', 'table', 'ul', 'li', 'dd', 'dt', 'td', 'th', 'tr', 'tbody', 'thead', 'tfoot'],
 ]);
 
-/** Elements whose end tag may be left out: the start tags that end them, and what of those lies within is another matter. */
+/** Elements with an optional end tag: the start tags that end them, and the elements that separate nested ones. */
 const OPTIONAL_ENDS: Readonly<
   Record<string, { readonly by: ReadonlySet<string>; readonly unlessIn: readonly string[] }>
 > = {
@@ -68,7 +69,7 @@ const OPTIONAL_ENDS: Readonly<
 /** Open elements that are remembered; a page whose tags never end has thousands. */
 const MAX_OPEN = 1_000;
 
-/** An element that is left out, up to where it ends, with or without an end tag. */
+/** A hidden element, up to its end, with or without an end tag. */
 export class SkippedElement {
   /** Elements in it that are open. */
   private readonly inner: string[] = [];
@@ -85,7 +86,7 @@ export class SkippedElement {
       return true;
     }
     if (this.hiding === 'always') return false;
-    const style = attributes.find((found) => found.name === 'style')?.value ?? '';
+    const style = attributes.find((attribute) => attribute.name === 'style')?.value ?? '';
     return this.hiding === 'visibility'
       ? VISIBLE.test(style)
       : SIZE.test(style) && !NO_SIZE.test(style);

@@ -25,7 +25,7 @@ const SKIPPED = new Set([
 
 const PAGE_COUNTS = new Set(['page-number', 'page-count']);
 
-/** Blanks that one element may stand for. */
+/** Maximum number of blanks that one element may represent. */
 const BLANK_LIMIT = 100;
 
 const STYLE_CHAIN = 20;

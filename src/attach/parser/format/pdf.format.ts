@@ -36,7 +36,7 @@ export async function readPdf(
   limits: ReadLimits,
   recognised?: RecognisedPages,
 ): Promise<ReadDocument> {
-  // Images that are left out would not be among the operators, by which a page without text is known to show something.
+  // Skipped images would be missing among the operators, which show whether a page without text has content.
   const options = { disableFontFace: false, maxImageSize: recognised ? -1 : 1 };
   const document = await openPdf(withActualText(bytes), options);
   try {

@@ -147,8 +147,8 @@ function slidesOf(stream: Buffer, places: ReadonlyMap<number, number>): Slide[] 
   const slides: Slide[] = [];
   for (const { id, place, texts } of listed(document, LIST_OF_SLIDES, places)) {
     const container = place === undefined ? undefined : recordAt(stream, place);
-    const drawn = container?.type === SLIDE ? textsIn(container.body) : [];
-    slides.push({ texts: [...texts, ...drawn], notes: notes.get(id) ?? [] });
+    const slideTexts = container?.type === SLIDE ? textsIn(container.body) : [];
+    slides.push({ texts: [...texts, ...slideTexts], notes: notes.get(id) ?? [] });
   }
   return slides;
 }
@@ -203,10 +203,10 @@ function notesBySlide(
     if (container?.type !== NOTES) continue;
     const atom = [...recordsIn(container.body)].find(({ type }) => type === NOTES_ATOM);
     if (!atom || atom.body.length < 4) continue;
-    const spoken = [...texts, ...textsIn(container.body)]
+    const noteTexts = [...texts, ...textsIn(container.body)]
       .filter(({ kind }) => kind === NOTES_TEXT)
       .map(({ text }) => text);
-    notes.set(atom.body.readUInt32LE(0), spoken);
+    notes.set(atom.body.readUInt32LE(0), noteTexts);
   }
   return notes;
 }

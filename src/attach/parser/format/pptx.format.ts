@@ -43,13 +43,13 @@ export async function readPptx(
 async function slideOf(document: DocumentPackage, part: string): Promise<SlideText> {
   const { title, pieces } = await shapesOf(document, part);
   const links = await document.relationshipsOf(part);
-  const drawn: Piece[] = [];
+  const slidePieces: Piece[] = [];
   for (const { type, target } of links) {
-    if (type === 'diagramData') drawn.push(...(await shapesOf(document, target)).pieces);
+    if (type === 'diagramData') slidePieces.push(...(await shapesOf(document, target)).pieces);
   }
   const notes = links.find(({ type }) => type === 'notesSlide')?.target;
-  const spoken = notes === undefined ? [] : (await shapesOf(document, notes)).pieces;
-  return { title, pieces: [...pieces, ...drawn], notes: spoken };
+  const speakerNotes = notes === undefined ? [] : (await shapesOf(document, notes)).pieces;
+  return { title, pieces: [...pieces, ...slidePieces], notes: speakerNotes };
 }
 
 async function shapesOf(document: DocumentPackage, part: string) {

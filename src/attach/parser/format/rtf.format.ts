@@ -51,7 +51,7 @@ const CHARSETS: Readonly<Record<number, number>> = {
 
 const SYMBOL_CHARSET = 2;
 
-/** Controls that stand for a character. */
+/** Controls that represent a character. */
 const CHARACTERS: Readonly<Record<string, string>> = {
   tab: '\t',
   line: '\n',
@@ -111,7 +111,7 @@ interface State {
   readonly destination: Destination;
   readonly font: number | undefined;
   readonly hidden: boolean;
-  /** Characters behind a Unicode character that stand for it in older programs. */
+  /** Number of fallback characters behind a Unicode character, for older programs. */
   readonly fallback: number;
 }
 
@@ -143,7 +143,7 @@ export async function readRtf(bytes: Buffer): Promise<SourceDocument> {
 
 /** State of a text that is saved while an inner one is read. */
 interface OuterText {
-  readonly written: string;
+  readonly content: string;
   readonly paragraph: Paragraph;
   readonly number: string;
   readonly after: Piece[];
@@ -171,7 +171,7 @@ class RtfReader {
   private skip = 0;
   /** Bytes that are not decoded yet: a character may have several. */
   private bytes: Buffer[] = [];
-  private written = '';
+  private content = '';
   /** Texts around the ones that are read: of notes, headers and text boxes. */
   private readonly outer: OuterText[] = [];
   private paragraph = newParagraph();
@@ -267,7 +267,7 @@ class RtfReader {
     if (destination === undefined) return false;
     if (this.state.destination === 'skipped') return true;
     if (INNER.has(destination)) this.beginInner();
-    else if (destination === 'number') this.numberFrom = this.written.length;
+    else if (destination === 'number') this.numberFrom = this.content.length;
     this.state = { ...this.state, destination };
     if (destination === 'fonts' || destination === 'styles') this.define(word, param);
     return true;
@@ -288,16 +288,16 @@ class RtfReader {
   }
 
   private beginInner(): void {
-    const { written, paragraph, number, after } = this;
-    this.outer.push({ written, paragraph, number, after });
-    this.resume({ written: '', paragraph: newParagraph(), number: '', after: [] });
+    const { content, paragraph, number, after } = this;
+    this.outer.push({ content, paragraph, number, after });
+    this.resume({ content: '', paragraph: newParagraph(), number: '', after: [] });
     this.structure.capture();
   }
 
   private endDestination(destination: Destination): void {
     if (destination === 'number') {
-      this.number = this.written.slice(this.numberFrom).trim();
-      this.written = this.written.slice(0, this.numberFrom);
+      this.number = this.content.slice(this.numberFrom).trim();
+      this.content = this.content.slice(0, this.numberFrom);
       return;
     }
     if (!INNER.has(destination)) return;
@@ -309,8 +309,8 @@ class RtfReader {
     else this.addRunningLines(pieces, destination === 'header' ? this.headers : this.footers);
   }
 
-  private resume({ written, paragraph, number, after }: OuterText): void {
-    this.written = written;
+  private resume({ content, paragraph, number, after }: OuterText): void {
+    this.content = content;
     this.paragraph = paragraph;
     this.number = number;
     this.after = after;
@@ -472,13 +472,13 @@ class RtfReader {
     const isText = destination !== 'skipped' && destination !== 'fonts' && destination !== 'styles';
     if (hidden || !isText) return;
     // Line ends of the file are no text.
-    this.written += text.replace(/[\r\n]/g, text === '\n' ? '\n' : '');
+    this.content += text.replace(/[\r\n]/g, text === '\n' ? '\n' : '');
   }
 
   private endParagraph(): void {
     this.flush();
-    const text = storable(this.written).trim();
-    this.written = '';
+    const text = storable(this.content).trim();
+    this.content = '';
     const { paragraph } = this;
     const { after } = this;
     this.after = [];

@@ -210,7 +210,7 @@ function isForReaders({ count, wide }: OpenTable): boolean {
 class RowWriter {
   private readonly table: TableWriter;
   private readonly spans = new Spans();
-  private written = 0;
+  private rowCount = 0;
 
   constructor(writer: BlockWriter) {
     this.table = new TableWriter(writer);
@@ -219,8 +219,8 @@ class RowWriter {
   add(row: Row): void {
     const cells = this.spans.cellsOf(row);
     if (row.cells.length === 0) return;
-    this.written += 1;
-    this.table.add(this.written, cells);
+    this.rowCount += 1;
+    this.table.add(this.rowCount, cells);
   }
 
   end(): void {
@@ -274,20 +274,20 @@ class Spans {
   }
 }
 
-/** A table in a cell keeps its rows, and what stands beside it, apart by semicolons. */
+/** Separates the rows of a table in a cell, and the text beside it, with semicolons. */
 function textOf(pieces: readonly Piece[], depth: number): string {
   if (depth > NESTING_LIMIT) return '';
-  let written = '';
+  let result = '';
   let afterTable = false;
   for (const piece of pieces) {
     const isTable = piece.type === 'table';
     const text = (isTable ? rowsIn(piece.rows, depth + 1) : piece.text).trim();
     if (text === '') continue;
-    if (written !== '') written += isTable || afterTable ? '; ' : ' ';
-    written += text;
+    if (result !== '') result += isTable || afterTable ? '; ' : ' ';
+    result += text;
     afterTable = isTable;
   }
-  return written;
+  return result;
 }
 
 function rowsIn(rows: readonly Row[], depth: number): string {

@@ -11,7 +11,7 @@ const JOINED_PIECES = 8_192;
 
 /** Writes the text of a document block by block and keeps where each one lies. */
 export class BlockWriter {
-  private written = '';
+  private joinedText = '';
   private pieces: string[] = [];
   private readonly blocks: SourceBlock[] = [];
   private length = 0;
@@ -56,7 +56,7 @@ export class BlockWriter {
 
   end(): { readonly text: string; readonly blocks: readonly SourceBlock[] } {
     this.join();
-    return { text: this.written, blocks: this.blocks };
+    return { text: this.joinedText, blocks: this.blocks };
   }
 
   /** Starts the next block and returns its offset. */
@@ -75,7 +75,7 @@ export class BlockWriter {
   }
 
   private join(): void {
-    this.written += this.pieces.join('');
+    this.joinedText += this.pieces.join('');
     this.pieces = [];
   }
 }

@@ -292,14 +292,14 @@ function repeatedLetter(number: number, letters: string): string {
 function roman(number: number): string {
   if (number < 1 || number >= 10_000) return String(number);
   let rest = number;
-  let written = '';
+  let numeral = '';
   for (const [value, letters] of ROMAN) {
     while (rest >= value) {
-      written += letters;
+      numeral += letters;
       rest -= value;
     }
   }
-  return written;
+  return numeral;
 }
 
 function ordinalEnding(number: number): string {
@@ -316,19 +316,19 @@ function chinese(number: number, digits: string, units: string, tenThousand: str
     const gap = rest > 0 && rest < 1_000 ? zero : '';
     return `${high}${tenThousand}${gap}${rest === 0 ? '' : chinese(rest, digits, units, tenThousand)}`;
   }
-  let written = '';
+  let numeral = '';
   let gap = false;
   const text = String(number);
   for (const [index, digit] of [...text].entries()) {
     const power = text.length - 1 - index;
     if (digit === '0') {
-      gap = written !== '';
+      gap = numeral !== '';
       continue;
     }
-    if (gap) written += '零';
+    if (gap) numeral += '零';
     gap = false;
-    written += (digits[Number(digit)] ?? '') + (power > 0 ? (units[power - 1] ?? '') : '');
+    numeral += (digits[Number(digit)] ?? '') + (power > 0 ? (units[power - 1] ?? '') : '');
   }
   // Ten to nineteen have no one before the ten.
-  return written.replace(/^一十/, '十');
+  return numeral.replace(/^一十/, '十');
 }

@@ -37,13 +37,13 @@ export async function readXlsx(document: DocumentPackage): Promise<SourceDocumen
   const styles = new StyleReader();
   await document.readXml(linked('styles') ?? 'xl/styles.xml', styles);
   const values: CellValues = {
-    strings: strings.found,
+    strings: strings.texts,
     formats: styles.formats,
     epoch: workbook.from1904 ? EPOCH_1904 : EPOCH_1900,
   };
   const writer = new BlockWriter();
   for (const { name, id } of workbook.sheets) {
-    const link = links.find((found) => found.id === id);
+    const link = links.find((candidate) => candidate.id === id);
     // The others are charts and dialogs.
     if (link?.type !== 'worksheet') continue;
     const table = new TableWriter(writer, storable(name), workbook.sheets.length > 1);
@@ -72,7 +72,7 @@ class WorkbookReader implements XmlHandler {
 }
 
 class SharedStringReader implements XmlHandler {
-  readonly found: string[] = [];
+  readonly texts: string[] = [];
   private readonly string = new StringItem();
 
   open(name: string): void {
@@ -85,19 +85,19 @@ class SharedStringReader implements XmlHandler {
   }
 
   close(name: string): void {
-    if (name === 'si') this.found.push(this.string.end());
+    if (name === 'si') this.texts.push(this.string.end());
     else this.string.close(name);
   }
 }
 
 /** The text of a string that may consist of runs; without its pronunciation. */
 class StringItem {
-  private written = '';
+  private content = '';
   private reading = false;
   private phonetic = false;
 
   begin(): void {
-    this.written = '';
+    this.content = '';
   }
 
   open(name: string): void {
@@ -106,7 +106,7 @@ class StringItem {
   }
 
   add(text: string): void {
-    if (this.reading) this.written += text;
+    if (this.reading) this.content += text;
   }
 
   close(name: string): void {
@@ -115,7 +115,7 @@ class StringItem {
   }
 
   end(): string {
-    return unescaped(this.written);
+    return unescaped(this.content);
   }
 }
 

@@ -148,7 +148,7 @@ export class ElementSkip {
     return this.isActive;
   }
 
-  /** Leaves out the element that has just begun, or one so many levels around it. */
+  /** Skips the element that has just begun, or the one `levelsUp` levels around it. */
   begin(levelsUp = 0): void {
     this.from = this.depth - levelsUp;
   }

@@ -20,7 +20,7 @@ const MAX_DEPTH = 50;
 /** Content that is looked through; what follows keeps the text of its glyphs. */
 const MAX_CONTENT_BYTES = 2 ** 28;
 
-/** The text that stands for what is marked, by the tag that withActualText has given it. */
+/** Replacement text of marked content, from the tag that withActualText inserted. */
 export function actualTextOf(tag: unknown): string | undefined {
   if (typeof tag !== 'string' || !tag.startsWith(TAG)) return undefined;
   return Buffer.from(tag.slice(TAG.length), 'hex').swap16().toString('utf16le');
@@ -78,7 +78,7 @@ function mayBeContent(value: PdfValue): boolean {
     : subtype === 'Form' && type !== 'Metadata';
 }
 
-/** The texts that stand for marked content, by what names them in a stream. */
+/** Replacement texts of marked content, by their names in a stream. */
 interface StreamTexts {
   /** Replacement texts by the names of property lists. */
   readonly named: ReadonlyMap<string, string>;
@@ -185,11 +185,11 @@ class ReplacedTexts {
   }
 }
 
-/** A content stream in which the tags of marked content say the text that stands for it. */
+/** Inserts the replacement texts into the tags of marked content of a stream. */
 function withTags(source: string, texts: StreamTexts): string {
   const lexer = new PdfLexer(source);
   const parts: string[] = [];
-  let written = 0;
+  let copiedUpTo = 0;
   let operands: { readonly token: PdfToken; readonly value: PdfValue }[] = [];
   for (let token = lexer.next(); token; token = lexer.next()) {
     const value = lexer.valueFrom(token);
@@ -201,14 +201,14 @@ function withTags(source: string, texts: StreamTexts): string {
     if (isWord(token, 'BDC') && tag?.value instanceof PdfName && properties) {
       const text = textOf(properties.value, texts);
       if (text !== undefined) {
-        parts.push(source.slice(written, tag.token.start), `/${TAG}${hexOf(text)}`);
-        written = tag.token.end;
+        parts.push(source.slice(copiedUpTo, tag.token.start), `/${TAG}${hexOf(text)}`);
+        copiedUpTo = tag.token.end;
       }
     }
     if (isWord(token, 'ID')) skipImage(lexer, source);
     operands = [];
   }
-  return parts.length === 0 ? source : parts.join('') + source.slice(written);
+  return parts.length === 0 ? source : parts.join('') + source.slice(copiedUpTo);
 }
 
 function textOf(properties: PdfValue, { named, numbered }: StreamTexts): string | undefined {

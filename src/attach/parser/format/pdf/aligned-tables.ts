@@ -13,7 +13,7 @@ export type LineGroup =
   | { readonly rows: readonly (readonly string[])[]; readonly lines: readonly Line[] }
   | { readonly rows?: undefined; readonly lines: readonly Line[] };
 
-/** A table goes on over a gap of so many font sizes between its lines, and over so many lines of one cell. */
+/** Maximum gap between the lines of a table in font sizes, and maximum number of consecutive lines with one cell. */
 const ROW_GAP = 3.5;
 const WRAPPED_LINES = 15;
 
@@ -29,7 +29,7 @@ const FILLED = 0.45;
 /** Gaps between rows are larger than those within a row by this at least. */
 const LARGER_GAP = 1.2;
 
-/** Rows of so many lines at most look alike. */
+/** Maximum number of lines of rows that are compared for similarity. */
 const SHORT_ROW = 3;
 
 const MARKER = /^(?:[•◦▪▫‣●○■□–—*·✓➢►-]|\(?(?:\p{Nd}{1,3}|[a-z]|[ivx]{1,5})[.)]|\[\d{1,3}\])$/iu;

@@ -10,7 +10,7 @@ import type { PdfObject, PdfValue } from './file-objects.js';
 /** Levels of the tree of pages. */
 const MAX_DEPTH = 50;
 
-/** The end of a whole file stands within so many bytes. */
+/** Number of bytes before the end within which a complete file has its end marker. */
 const END_BYTES = 2_048;
 
 /** Whether the end of the file, and so some objects, may be missing. */

@@ -145,7 +145,7 @@ export class VisibleContent {
   }
 }
 
-/** Marked content that a text stands for, with the place of what it shows. */
+/** Marked content with a replacement text, and its place. */
 interface Replaced {
   readonly text: string;
   readonly depth: number;
@@ -271,7 +271,7 @@ class OperatorReader {
   private beginMarkedContent(tag: unknown, layer: unknown): void {
     this.content.begin(tag, layer);
     const text = actualTextOf(tag);
-    // The outer one stands for all that it holds.
+    // The outer text replaces everything within it.
     if (text !== undefined) this.replaced ??= { text, depth: this.content.depth };
   }
 

@@ -10,7 +10,7 @@ export type PageBlock = (
   | { readonly lines: readonly string[]; readonly rows?: undefined }
   | { readonly rows: readonly (readonly string[])[] }
 ) & {
-  /** A header or footer, which does not end what goes on behind it. */
+  /** Header or footer, which does not interrupt the text around it. */
   readonly isRunning?: boolean;
 };
 
@@ -29,7 +29,7 @@ const BIN = 2;
 const GUTTERS = 8;
 /** Maximum share of the lines beside a gutter that may cross it, as those of a figure do. */
 const CROSSING = 0.8;
-/** A range that may be cut is looked at in so many steps. */
+/** Number of steps in which a range is searched for a cut. */
 const PARTS = 4;
 
 /** Minimum characters of a full line of running text. */
@@ -337,11 +337,13 @@ function isDrawnAsRow(left: Line, right: Line): boolean {
 
 /** Number of times the drawing order changes sides. */
 function changesOf(left: readonly Line[], right: readonly Line[]): number {
-  const drawn = [
+  const drawingOrder = [
     ...ordersOf(left).map((order) => ({ order, side: 0 })),
     ...ordersOf(right).map((order) => ({ order, side: 1 })),
   ].sort((a, b) => a.order - b.order);
-  return drawn.filter(({ side }, index) => index > 0 && drawn[index - 1]?.side !== side).length;
+  return drawingOrder.filter(
+    ({ side }, index) => index > 0 && drawingOrder[index - 1]?.side !== side,
+  ).length;
 }
 
 function isDrawnApart(left: readonly Line[], right: readonly Line[]): boolean {

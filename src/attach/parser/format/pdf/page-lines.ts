@@ -106,7 +106,7 @@ function isDouble(one: Run, other: Run): boolean {
   );
 }
 
-/** Letters that are set higher or lower are smaller; a column beside it may stand on a base line of its own. */
+/** Superscript and subscript letters are smaller; a column may have a base line of its own. */
 function sharesBase(parts: readonly Placed[], run: Placed): boolean {
   return parts.some(({ base, size }) => {
     const apart = Math.abs(base - run.base);

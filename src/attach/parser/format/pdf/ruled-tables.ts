@@ -31,8 +31,8 @@ export function ruledTables(
     const table = inside.length > 0 ? tableOf(grid, inside) : undefined;
     if (!table) continue;
     tables.push(table);
-    const taken = new Set(inside);
-    rest = rest.filter((run) => !taken.has(run));
+    const tableRuns = new Set(inside);
+    rest = rest.filter((run) => !tableRuns.has(run));
   }
   return { tables, rest };
 }
@@ -117,9 +117,9 @@ function gridsOf(rules: readonly Rule[]): Grid[] {
     if (!remainingRules.delete(first)) continue;
     const group = [first];
     for (const rule of group) {
-      const met = [...remainingRules].filter((other) => meet(rule, other));
-      for (const other of met) remainingRules.delete(other);
-      group.push(...met);
+      const touchingRules = [...remainingRules].filter((other) => meet(rule, other));
+      for (const other of touchingRules) remainingRules.delete(other);
+      group.push(...touchingRules);
     }
     const grid = new Grid(
       group.filter(({ horizontal }) => horizontal),

@@ -12,7 +12,7 @@ import { MAX_COLUMNS, MergedCells } from './merged-cells.js';
 /** Comments, and drawings above the cells. */
 const SKIPPED = new Set(['annotation', 'shapes', 'frame', 'custom-shape', 'forms', 'dde-links']);
 
-/** Rows and cells with a value that one element may stand for. */
+/** Maximum number of rows and of cells with a value that one element may repeat. */
 const MAX_REPEATED = 1_000;
 
 const MAX_ROWS = 1_048_576;
