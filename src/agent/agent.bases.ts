@@ -7,7 +7,7 @@ import { AgentRepository } from './agent.repository.js';
 
 const MAX_LOOKED_AT = 1_000;
 
-/** What decides about the bases of an agent. */
+/** Fields that determine the bases of an agent. */
 interface BoundAgent {
   /** The creator; null for the service itself, and once the user is deleted. */
   readonly userId: number | null;

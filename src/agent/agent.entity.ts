@@ -41,7 +41,7 @@ export class Agent extends GenerationColumns() {
   @Jsonb({ default: [] }) mcpToolIds: number[];
   @Jsonb({ default: [] }) skillNames: string[];
   @Jsonb({ default: [] }) knowledgeIds: number[];
-  /** Its searches see only the documents that fit; null: all. */
+  /** Restricts searches to matching documents; null searches all. */
   @Jsonb(nullable) filter: MetadataFilter | null;
   @Json(nullable) responseFormat: StoredResponseFormat | null;
 
@@ -50,7 +50,7 @@ export class Agent extends GenerationColumns() {
   /** Names of the tools that a runtime with tools offers. */
   @Jsonb({ default: [] }) tools: string[];
   @Flag({ default: false }) useSkills: boolean;
-  /** Null: the limit of the installation. */
+  /** Null applies the installation's limit. */
   @Integer(nullable) maxSteps: number | null;
 
   /** '0' normal, '1' disabled. */

@@ -20,7 +20,7 @@ export type AgentValues = Partial<
   Omit<Agent, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
 >;
 
-/** An agent as a conversation uses it, with undefined for what is left to the model. */
+/** An agent as used in a conversation; undefined settings are left to the model. */
 export interface AgentForChat {
   readonly id: number;
   readonly name: string;
@@ -30,10 +30,10 @@ export interface AgentForChat {
   readonly systemPrompt: string | undefined;
   /** The existing bases, in the order of binding. */
   readonly knowledgeIds: readonly number[];
-  /** Only documents whose metadata fits. */
+  /** Restricts searches to documents with matching metadata. */
   readonly filter: MetadataFilter | undefined;
   readonly skillNames: readonly string[];
-  /** What the agent sets of the parameters. */
+  /** Generation parameters set by the agent. */
   readonly generation: Generation;
   readonly runtime: string;
   /** The tools that the agent has switched on, and those of its skills if it uses them. */

@@ -46,7 +46,7 @@ const MAX_SKILLS = 50;
 const MAX_TOOLS = 50;
 const ENABLED = '0';
 
-/** Offered to an agent that uses its skills. */
+/** Tools offered to an agent that uses skills. */
 const SKILL_TOOLS = ['activate_skill', 'read_skill_resource'];
 
 type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision'>;
@@ -54,7 +54,7 @@ type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision'>;
 interface ChosenModel {
   readonly modelId: number | undefined;
   readonly runtime: string | undefined;
-  /** The change gives the agent this model. */
+  /** Whether the change assigns this model. */
   readonly isNew: boolean;
 }
 
@@ -111,7 +111,7 @@ export class AgentService {
     return (await this.agents.options(caller)).map(toAgentOptionView);
   }
 
-  /** The agents that can answer. */
+  /** Agents that can answer. */
   async callable(caller: Caller): Promise<AgentOption[]> {
     return (await this.agents.options(caller)).filter(({ modelName }) => modelName !== null);
   }
@@ -158,7 +158,7 @@ export class AgentService {
       filter: filter ?? undefined,
       maxSteps: maxSteps ?? undefined,
       systemPrompt: systemPrompt ?? undefined,
-      // Without the setting it is left to the model and the message whether it thinks.
+      // Undefined leaves thinking to the model and the message.
       generation: generationIn({ ...agent, thinking: agent.enableThinking || undefined }),
     };
   }

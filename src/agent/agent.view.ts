@@ -117,7 +117,7 @@ export class AgentOptionView extends View({
   modelName: nullable(text({ description: 'null: the model was deleted' })),
 }) {}
 
-/** What the repository reads for an AgentOptionView, and facts of the agent's model; null where they are unknown. */
+/** Row for an AgentOptionView with facts of the agent's model; null if unknown. */
 export type AgentOption = Pick<
   Agent,
   'id' | 'agentName' | 'agentDescribe' | 'agentShow' | 'createTime'

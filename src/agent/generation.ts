@@ -8,7 +8,7 @@ interface GenerationSetting {
   readonly isWhole: boolean;
   readonly min: number;
   readonly max: number;
-  /** What the description of the agent's field begins with. */
+  /** Beginning of the description of the agent's field. */
   readonly description?: string;
 }
 
@@ -35,7 +35,7 @@ type SettingName = keyof typeof generationSettings;
 
 export const generationSettingNames = Object.keys(generationSettings) as readonly SettingName[];
 
-/** As they are stored; null: the default of the model. */
+/** Stored values; null selects the model's default. */
 export type StoredGeneration = Record<SettingName, number | null>;
 
 /** A class with their columns, for the entity to extend. */

@@ -22,24 +22,24 @@ import { StepRepository } from './step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
 
-/** How long the end of a stream waits for a database that is away: longer than a restart takes. */
+/** Time that the end of a stream waits for an unavailable database; longer than a restart takes. */
 const WAIT_MS = 10_000;
 
-/** How long one attempt may take. It may still succeed afterwards; storing twice changes nothing. */
+/** Limit of one attempt. It may still succeed later, because storing is idempotent. */
 const ATTEMPT_MS = 5_000;
 
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 2_000;
 
-/** Interval of trying what is kept. */
+/** Retry interval of pending answers. */
 const KEPT_RETRY_MS = 5_000;
 const KEPT_AT_ONCE = 500;
-/** Failures after which the rest waits for the next interval, because the database is away. */
+/** Failures after which the remaining answers wait for the next interval. */
 const FAILURES = 3;
 
 const MAX_SPOOL_BYTES = 256 * 1024 * 1024;
 
-/** Limits of the answers that no file could take: characters in all, and how long they are tried. */
+/** Limits of answers held in memory because no file could be written: total characters, and time of retries. */
 const MAX_MEMORY_CHARS = 32 * 1024 * 1024;
 const MEMORY_MS = 10 * 60_000;
 
@@ -126,7 +126,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  /** Resolves within seconds. An answer of a session, user or tenant that was deleted meanwhile is dropped as stored. */
+  /** Resolves within seconds. Answers of a deleted session, user or tenant are dropped and count as stored. */
   async store(owner: AnswerOwner, answer: TurnAnswer): Promise<StoreResult> {
     const pendingAnswer = { owner, answer };
     const first = await this.attempt(pendingAnswer);
@@ -134,7 +134,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     return result === 'unavailable' ? this.keep(pendingAnswer) : result;
   }
 
-  /** Tries for some seconds, or until the process has to stop. */
+  /** Retries for some seconds, or until the process stops. */
   private async tryAgain(pendingAnswer: KeptAnswer): Promise<Attempt> {
     const limit = AbortSignal.any([AbortSignal.timeout(WAIT_MS), this.shutdown.graceOver]);
     let delayMs = FIRST_RETRY_MS;
@@ -163,7 +163,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  /** The steps first: an answer that is stored takes no further ones. */
+  /** Steps are stored first, because a stored answer accepts no further ones. */
   private async finish(owner: AnswerOwner, answer: TurnAnswer): Promise<void> {
     const { tenantId } = owner;
     for (const step of answer.steps ?? []) await this.steps.save({ ...answer, tenantId }, step);
@@ -195,7 +195,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  /** Tries everything that is kept, until the database proves to be away. */
+  /** Retries all pending answers until the database is found unavailable. */
   async storeKept(stopping: AbortSignal): Promise<void> {
     try {
       if (await this.storeRemembered(stopping)) await this.storeFiles(stopping);
@@ -204,7 +204,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  /** False when the database is away. */
+  /** Retries answers in memory; false if the database is unavailable. */
   private async storeRemembered(stopping: AbortSignal): Promise<boolean> {
     let isAway = false;
     for (const pendingAnswer of this.remembered.values()) {

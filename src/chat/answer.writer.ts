@@ -25,31 +25,31 @@ import { BETWEEN_STEPS, stepMessages, UNFINISHED_CALL } from './turn.steps.js';
 import { storableText, withoutNul } from './turn.repository.js';
 import type { TurnUsage } from './turn.repository.js';
 
-/** Text and thinking of an answer together. */
+/** Maximum characters of text and thinking together. */
 const MAX_ANSWER_CHARS = 8_000_000;
 
-/** How a turn ended, with the error of a failed one. */
+/** Outcome of a turn, with the error of a failed one. */
 export interface TurnOutcome {
   readonly state: MessageState;
   readonly finishReason: string;
   readonly error?: unknown;
 }
 
-/** A step of a running turn; `isSaved` while its row has what it has here. */
+/** A step of a running turn; `isSaved` while its row is up to date. */
 interface RunningStep extends StoredStep {
   calls: StoredCall[];
   isSaved: boolean;
 }
 
-/** What reading an answer needs beside its parts. */
+/** Dependencies for reading an answer. */
 export interface AnswerReading {
   /** Stores a step with the text so far. */
   readonly saveStep: (step: StoredStep) => Promise<void>;
-  /** The sources to which tools add; undefined for a runtime without tools. */
+  /** The sources that tools extend; undefined for a runtime without tools. */
   readonly sources: TurnSources | undefined;
 }
 
-/** How the retrieval for a question went. */
+/** Result of the retrieval for a question. */
 export interface RetrievalNotes {
   readonly fallback: boolean;
   readonly incomplete: boolean;
@@ -65,7 +65,7 @@ export class AnswerWriter {
   reasoning = '';
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
-  /** What the service wants back with the text after the last step. */
+  /** Provider state of the text after the last step. */
   providerState: ProviderState | undefined;
   firstTokenMs: number | undefined;
   /** The attempts of the model. */
@@ -75,13 +75,13 @@ export class AnswerWriter {
   private readonly started = performance.now();
   private isOver = false;
   private readonly steps: RunningStep[] = [];
-  /** Where the text and the thinking of the current step begin. */
+  /** Offsets at which the text and thinking of the current step begin. */
   private stepText = 0;
   private stepReasoning = 0;
-  /** Usage of the calls of the model since the last step; the steps have that of the calls before. */
+  /** Usage of model calls since the last step; steps contain the usage of earlier calls. */
   private usage: Usage | undefined;
   private finishReason = 'stop';
-  /** The limit that ended the work with tools. */
+  /** The limit that ended the tool loop. */
   private limit: string | undefined;
 
   constructor(private readonly client: SseWriter) {
@@ -187,7 +187,7 @@ export class AnswerWriter {
     }));
   }
 
-  /** What the model has written since the last step. */
+  /** Output of the model since the last step. */
   private get lastText(): string {
     const text = this.text.slice(this.stepText);
     return this.stepText > 0 && text !== '' ? text.slice(BETWEEN_STEPS.length) : text;
@@ -243,7 +243,7 @@ export class AnswerWriter {
           break;
         }
         case 'tool-call':
-          // A runtime that runs tools reports them with a step.
+          // Runtimes with tools report calls in a step.
           break;
       }
     }
@@ -272,7 +272,7 @@ export class AnswerWriter {
     }
   }
 
-  /** What the model has written since the last step becomes a step with these calls. */
+  /** Turns the output since the last step into a step with these calls. */
   private addStep(calls: readonly DecidedCall[]): void {
     const { lastText, lastReasoning, usage, providerState } = this;
     this.steps.push({
@@ -351,7 +351,7 @@ function isRunning({ state }: StoredCall): boolean {
   return state === 'running';
 }
 
-/** Counts that one of the two lacks are unknown. */
+/** Adds two usages; a count missing in either is unknown. */
 export function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
   if (!one) return other;
   const sum = (a: number | undefined, b: number | undefined): number | undefined =>

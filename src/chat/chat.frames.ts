@@ -54,15 +54,15 @@ export function toolResultFrame({
 }
 
 interface SourcesDetails {
-  /** Retrieval failed, none were sent. */
+  /** Retrieval failed and no fragments were sent. */
   readonly fallback?: boolean;
-  /** Vectors of a knowledge base were lost and are not all made again yet. */
+  /** Lost vectors of a knowledge base are still being rebuilt. */
   readonly incomplete?: boolean;
-  /** What was found and not sent, best first. */
+  /** Fragments that were found but not sent, best first. */
   readonly leftOut?: readonly LeftOutFragment<RetrievedFragment>[];
 }
 
-/** Fragments that were left out and are named in a frame; it says how many there are. */
+/** Maximum omitted fragments listed in a frame, which also has their total. */
 const NAMED_LEFT_OUT = 20;
 
 /** The fragments that were sent to the model, before its first word. */
@@ -117,7 +117,7 @@ export function doneFrame(
   });
 }
 
-/** What the envelope of the same error has beside its text. */
+/** Envelope fields of the error besides its text. */
 export interface ErrorDetails {
   readonly code: number;
   readonly data: unknown;
@@ -135,19 +135,19 @@ export function errorFrames(message: Message, details?: ErrorDetails): string {
 // Texts for clients that read only `content` (docs/WIRE.md, Clients that read only content). The stored text has none of
 // them, so that they are not sent to a model as history.
 
-/** The end of an answer, as it is sent and stored. */
+/** End of an answer as sent and stored. */
 export interface EndedAnswer {
   readonly content: string;
   readonly state: MessageState;
   readonly finishReason: string | null;
   readonly sources: readonly StoredSource[] | null | undefined;
-  /** Nothing is added to JSON, which its client parses. */
+  /** Whether the content is JSON, to which nothing is appended. */
   readonly structured: boolean;
 }
 
 const CUT = msg`The answer was cut at the length limit. Ask for the rest, or raise the limit.`;
 
-/** What follows the text of a complete answer; empty if there is nothing to add. */
+/** Text appended to a complete answer; may be empty. */
 export function inlineEnding(answer: EndedAnswer, inline: InlineContent): string {
   if (answer.state !== 'complete' || answer.structured) return '';
   const parts = [
@@ -170,7 +170,7 @@ export function listedContent(message: ChatMessage, inline: InlineContent): stri
   );
 }
 
-/** The thinking text cannot end its block by itself. */
+/** Escaped, so that the thinking text cannot close its block. */
 function thinkingBlock(reasoning: string): string {
   return `<think>${reasoning.replaceAll(/<(?=\/?think>)/gi, '&lt;')}</think>`;
 }

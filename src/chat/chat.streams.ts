@@ -5,11 +5,11 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { TooManyStreamsError } from './chat.errors.js';
 
-/** The answers that are being written in this process, whatever interface asked for them. */
+/** The running answers of this process, from all interfaces. */
 @Injectable()
 export class ChatStreams {
   private answering = 0;
-  /** Lines of batches that are answered, by user. They take no places from those who wait for an answer. */
+  /** Running batch lines by user. They take no slots from waiting clients. */
   private readonly lines = new Map<number, number>();
   private lineCount = 0;
 
@@ -48,12 +48,12 @@ export class ChatStreams {
     place.release();
   }
 
-  /** Whether a line of a batch may begin: lines have what other answers leave of half of the places. */
+  /** Whether a batch line may begin: lines use at most half of the slots, less those of other answers. */
   get hasLinePlace(): boolean {
     return this.answering + this.lineCount < halfOf(this.config.CHAT_STREAMS);
   }
 
-  /** The users who have no more places for lines of batches, by the same rule. */
+  /** Users without remaining slots for batch lines. */
   usersWithoutLinePlace(): number[] {
     const open = this.streams.countsOf('chat');
     for (const [userId, count] of this.lines) open.set(userId, (open.get(userId) ?? 0) + count);

@@ -62,12 +62,12 @@ import { TurnRepository } from './turn.repository.js';
 import type { BegunTurn, StoredAnswer, StoredMessage, StoredTurn } from './turn.repository.js';
 import { endedCall } from './turn.steps.js';
 
-/** The index that keeps one question for a key of a user. */
-/** Earlier messages of a session that the model is sent. */
+/** Unique index of idempotency keys per user. */
+/** Maximum earlier messages sent to the model. */
 const MAX_HISTORY_MESSAGES = 20;
 const UNIQUE_KEY = 'chat_message_idempotency';
 
-/** Length of the column. */
+/** Length of the database column. */
 const MAX_ERROR_CHARS = 500;
 
 const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
@@ -126,7 +126,7 @@ export class ChatTurn {
         key ? this.runOnce(place, body, key, client) : this.run(place, body, undefined, client),
       );
     } catch (error) {
-      // The turn has not begun, so nothing of it is stored.
+      // The turn has not begun, so nothing is stored.
       const message = this.messageOf(error);
       const details = detailsOf(error);
       setEnvelopeCode(response, details.code);
@@ -136,7 +136,7 @@ export class ChatTurn {
     }
   }
 
-  /** Of requests with one key at the same time the first is answered; the others get what a repetition of it gets. */
+  /** Of concurrent requests with one key, the first is answered; the others replay its answer. */
   private async runOnce(
     place: StreamPlace,
     body: SendBody,
@@ -247,7 +247,7 @@ export class ChatTurn {
     return messages;
   }
 
-  /** A runtime without tools gets the texts alone: not every service takes calls of tools in a request without tools. */
+  /** A runtime without tools gets only texts, because some services refuse tool calls in a request without tools. */
   private async historyOf({ id, caller, body, plan, begunTurn }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const stored = await this.turns.history(caller, body.sessionId, {
@@ -286,7 +286,7 @@ export class ChatTurn {
     );
     if (read.failed.length === 0) return read;
     answer.write(filesFrame(read.failed));
-    // For a client that reads only content; nothing is added to JSON, which its client parses.
+    // For clients that read only content. Nothing is appended to JSON.
     if (caller.inline.failures && plan.generation.responseFormat === undefined) {
       const reasons = read.failed.flatMap(({ reason }) => (reason ? [localized(reason)] : []));
       answer.write(contentFrame(`${reasons.join('\n\n')}\n\n`));

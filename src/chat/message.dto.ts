@@ -226,13 +226,13 @@ export function toFileView(file: ChatFile): MessageFileView {
   );
 }
 
-/** What a view has beside the row of its message. */
+/** Data of a message view besides its row. */
 export interface MessageSurroundings {
   /** Sibling ids by the id of each message that has any. */
   readonly siblings: ReadonlyMap<number, readonly number[]>;
-  /** The caller's own, by the ids of the answers. */
+  /** The caller's feedback by answer id. */
   readonly feedback: ReadonlyMap<number, Feedback>;
-  /** What agents did with tools, by the ids of the answers. */
+  /** Tool steps by answer id. */
   readonly steps: StepsOfMessages;
 }
 
@@ -257,7 +257,7 @@ export function toMessageView(
   });
 }
 
-/** The view in a list: its text has what the client reads nowhere else, and tool calls are without what the model read. */
+/** The view in a list. Its text includes what the client reads nowhere else; tool calls omit their results. */
 export function toListedMessageView(
   message: ChatMessage,
   surroundings: MessageSurroundings,

@@ -25,7 +25,7 @@ export type MessageState = 'complete' | 'stopped' | 'failed';
 
 export const endedStates: readonly MessageState[] = ['complete', 'stopped', 'failed'];
 
-/** The state of an answer that has not ended: its row has the text so far, and only TurnRepository reads it. */
+/** State of an unfinished answer. The row has the text so far and is only read by TurnRepository. */
 export const WRITING = 'writing';
 
 /** A source of a stored answer. */
@@ -66,7 +66,7 @@ export class ChatMessage {
 
   /** The fragments that were sent to the model, and whether the answer cites them; null without retrieval. */
   @Jsonb(nullable) sources: StoredSource[] | null;
-  /** What the question was sent with; null without files. */
+  /** Files of the question; null without files. */
   @Jsonb(nullable) files: ChatFile[] | null;
   @Varchar(200, nullable) idempotencyKey: string | null;
   @Char(64, nullable) requestHash: string | null;
@@ -78,7 +78,7 @@ export class ChatMessage {
 export interface StoredCall extends DecidedCall {
   readonly state: CallState | 'running' | 'interrupted';
   readonly summary: string;
-  /** What the model read. */
+  /** Result as read by the model. */
   readonly content: string;
   readonly durationMs: number | null;
 }
@@ -88,14 +88,14 @@ export interface StoredCall extends DecidedCall {
 export class ChatStep {
   @TenantId(primary) tenantId: string;
   @Bigint(primary) messageId: number;
-  /** From 1. */
+  /** Number of the step, from 1. */
   @Integer(primary) number: number;
   @Text() text: string;
   @Text(nullable) reasoning: string | null;
   @Jsonb() calls: StoredCall[];
-  /** What the service wants back with the answer; never shown. */
+  /** Provider state; never shown. */
   @Jsonb(nullable) providerState: ProviderState | null;
-  /** Null where the provider did not count. */
+  /** Null if the provider did not report it. */
   @Integer(nullable) inputTokens: number | null;
   @Integer(nullable) outputTokens: number | null;
   @CreateTime() createTime: Date;

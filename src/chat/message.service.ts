@@ -20,10 +20,10 @@ import { ChatMessage, endedStates } from './message.entity.js';
 import { StepRepository } from './step.repository.js';
 import type { StepsOfMessages } from './step.repository.js';
 
-/** An answer that is still being written is not in the lists of its owner. */
+/** Excludes answers that are still being written. */
 const ended = { state: among(endedStates) };
 
-/** The messages of the caller's own conversations. A turn stores its messages itself. */
+/** The messages of the caller's conversations. Turns store their messages themselves. */
 @Injectable()
 export class MessageService {
   private readonly messages: TenantScoped<ChatMessage>;
@@ -52,7 +52,7 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    // What a client shows that asks for all of a session: the newest, oldest first.
+    // A client that requests a whole session gets the newest messages, oldest first.
     const isConversation = sessionId !== undefined && isWholeList(query);
     // A conversation reads from its beginning, a list of all messages from the newest.
     const order = sessionId && !isConversation ? 'ASC' : 'DESC';

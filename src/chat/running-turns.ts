@@ -19,7 +19,7 @@ const SAVE_MS = 3_000;
 /** A text of this length is stored at every interval, one of twice the length at every second one, and so on. */
 const SAVED_CHARS = 65_536;
 
-/** What one statement stores, unless a single text is longer. */
+/** Maximum characters per statement, unless a single text is longer. */
 const MAX_STATEMENT_CHARS = 1_048_576;
 
 /** A turn whose question is stored. */
@@ -32,13 +32,13 @@ export interface RunningTurn {
   readonly answer: AnswerWriter;
 }
 
-/** A turn, and what is stored of its answer. */
+/** A turn and the stored state of its answer. */
 interface TurnEntry {
   readonly turn: RunningTurn;
   /** Settles when the turn has ended and its answer is stored or kept. */
   readonly ended: Promise<void>;
   savedLength: number;
-  /** When its text is due to be stored again, by the clock of `performance`. */
+  /** Time of the next save, on the clock of `performance`. */
   saveAt: number;
 }
 
@@ -77,7 +77,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     );
   }
 
-  /** The grace of the shutdown is over: what still runs has been stopped, and is stored now. */
+  /** The grace period is over: remaining turns have been stopped and are stored now. */
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     await Promise.all([this.renewal?.stop(), this.saving?.stop()]);
@@ -130,7 +130,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     for (const turnId of stopped) this.turns.get(turnId)?.turn.answer.stop('stopped');
   }
 
-  /** Stores what has grown since it was last stored. */
+  /** Saves the texts that have grown. */
   private async saveTexts(): Promise<void> {
     const now = performance.now();
     const due = [...this.turns.values()].filter(
@@ -157,7 +157,7 @@ function lengthOf({ answer }: RunningTurn): number {
   return answer.text.length + answer.reasoning.length;
 }
 
-/** In batches for one statement each. */
+/** Splits the texts into batches, one statement each. */
 function batchesOf(due: readonly TurnEntry[]): TurnEntry[][] {
   const batches: TurnEntry[][] = [];
   let room = 0;

@@ -37,7 +37,7 @@ export class ChatSession {
   @Flag({ default: false, select: false }) stopRequested: boolean;
 }
 
-/** The lease of a running turn without a session, by the id of its question. A turn in a session has it there. */
+/** The lease of a running turn without a session, keyed by its question. A turn in a session stores its lease in the session. */
 @Entity({ name: 'chat_turn_lease' })
 export class TurnLease {
   @TenantId(primary) tenantId: string;

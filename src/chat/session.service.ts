@@ -16,7 +16,7 @@ import { ChatFiles } from './file/chat-files.js';
 import { ChatSession } from './session.entity.js';
 import { TurnRepository } from './turn.repository.js';
 
-/** The caller's own conversations; those of others are answered as not found. */
+/** The caller's conversations. Those of other users are not found. */
 @Injectable()
 export class SessionService {
   private readonly sessions: TenantScoped<ChatSession>;

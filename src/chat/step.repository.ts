@@ -61,7 +61,7 @@ export type StepsOfMessages = ReadonlyMap<number, readonly StoredStep[]>;
 export class StepRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores a step as it is now. The step of a question that was deleted meanwhile is dropped. */
+  /** Stores the current state of a step. Drops it if its question was deleted meanwhile. */
   async save(owner: StepOwner, step: StoredStep): Promise<void> {
     await this.database.prepared(SAVE_STEP, [
       owner.tenantId,
@@ -85,7 +85,7 @@ export class StepRepository {
     return this.read(STEPS, tenantId, messageIds);
   }
 
-  /** The same for a list of many answers: with an empty text in the place of what the model read, and without provider states. */
+  /** The steps of many answers for a list, without tool results and provider states. */
   listed(tenantId: string, messageIds: readonly number[]): Promise<StepsOfMessages> {
     return this.read(LISTED_STEPS, tenantId, messageIds);
   }

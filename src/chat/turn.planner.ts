@@ -35,7 +35,7 @@ import { stepMessages, textAfter } from './turn.steps.js';
 /** An agent that has this tool searches when it needs to, not before each answer. */
 const SEARCH_TOOL = 'search_knowledge';
 
-/** How a message is answered. */
+/** Plan of an answer. */
 export interface TurnPlan {
   readonly runtime: AgentRuntime;
   readonly model: ResolvedChatModel;
@@ -44,17 +44,17 @@ export interface TurnPlan {
   readonly systemPrompt: string | undefined;
   /** The knowledge bases to search before the answer; often none. */
   readonly bases: readonly KnowledgeBase[];
-  /** Only documents whose metadata fits are searched. */
+  /** Restricts the search to documents with matching metadata. */
   readonly filter: MetadataFilter | undefined;
   readonly generation: Generation;
-  /** What a runtime with tools may use. */
+  /** Tools of the turn. */
   readonly work: TurnWork;
 }
 
-/** The tools of a turn and what they may read. */
+/** The tools of a turn and the data that they may read. */
 export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
 
-/** What a request says about how it is answered. */
+/** Request fields that affect the plan. */
 export type PlannedBody = Pick<
   SendBody,
   'model' | 'agentId' | 'knowledgeId' | 'filter' | 'responseFormat' | 'enableThinking'
@@ -68,11 +68,11 @@ export interface TurnQuestion {
   readonly messageOf: (text: string) => ChatMessage;
   /** The question without its files. */
   readonly bare: ChatMessage;
-  /** Tokens of files in it, which were fitted into the window. */
+  /** Tokens of its files, which already fit into the window. */
   readonly addedTokens: number;
 }
 
-/** What the messages of a turn are made from. */
+/** Inputs for the messages of a turn. */
 export interface TurnMessagesInput {
   readonly caller: Caller;
   readonly plan: TurnPlan;
@@ -84,13 +84,13 @@ export interface TurnMessagesInput {
   readonly signal: AbortSignal;
 }
 
-/** The messages for the model; `found` only where knowledge bases were searched. */
+/** The messages for the model; `augmentation` only if knowledge bases were searched. */
 export interface TurnMessages {
   readonly messages: ChatMessage[];
   readonly augmentation?: Augmented;
 }
 
-/** What a runtime is called with beside the plan. */
+/** Arguments of a runtime call besides the plan. */
 export type PlannedCall = Pick<
   RuntimeTurn,
   'caller' | 'messages' | 'sources' | 'limits' | 'signal'
@@ -195,7 +195,7 @@ export class TurnPlanner {
   }
 }
 
-/** What a turn calls models for. */
+/** Purpose of the turn's model calls. */
 function useOf(caller: Caller, { agentId }: TurnPlan): ModelUse {
   return agentId === undefined
     ? { caller, feature: 'chat' }
@@ -214,7 +214,7 @@ export function turnLimits(config: Config): TurnLimits {
 export function historyLimits(plan: TurnPlan): HistoryLimits {
   const { model, generation, systemPrompt, runtime } = plan;
   const { maxTokens: maxAnswer, responseFormat } = generation;
-  // A service that shows the schema to the model itself counts it, too.
+  // Services that show the schema to the model count its tokens, too.
   const instruction = responseFormat && formatInstruction(responseFormat);
   const { contextWindow } = model;
   return { contextWindow, maxAnswer, systemPrompt, instruction, forSteps: runtime.usesTools };
@@ -273,24 +273,24 @@ export function questionWith(
 /** The beginning of a quoted source (quotedSource). Documents cannot write it: their own tags are escaped. */
 const NUMBERED_FRAGMENT = /<fragment number="\d+" /g;
 
-/** What stands for the text of an answer that ended after a step. */
+/** Placeholder text of an answer that ended after a step. */
 const INTERRUPTED = 'The answer was interrupted.';
 
 export interface HistoryLimits {
   readonly contextWindow: number | undefined;
   readonly maxAnswer: number | undefined;
-  /** Sent first and never left out. */
+  /** The system prompt, sent first and never dropped. */
   readonly systemPrompt?: string | undefined;
-  /** Text that the adapter adds. */
+  /** Instruction added by the adapter. */
   readonly instruction?: string | undefined;
-  /** Keeps half of the free window for the steps of the turn. */
+  /** Whether half of the free window is reserved for steps. */
   readonly forSteps?: boolean;
 }
 
-/** The question of a turn as it is sent, with what was added to it and counted there. */
+/** The question as sent, with files and sources that were counted when they were added. */
 export interface SentQuestion {
   readonly message: ChatMessage;
-  /** Tokens of files and sources in it, which were fitted into the window. */
+  /** Tokens of its files and sources, which already fit into the window. */
   readonly addedTokens?: number;
   /** The question without them. */
   readonly bare?: ChatMessage;
@@ -323,7 +323,7 @@ export function historyWindow(
   return [...system, ...recentMessages, message];
 }
 
-/** Counts roughly, so that a text that may fit is not refused. */
+/** A rough count, so that texts that may fit are accepted. */
 function checkLength(
   messages: readonly ChatMessage[],
   { contextWindow, instruction = '' }: HistoryLimits,
@@ -338,7 +338,7 @@ function systemMessages(systemPrompt: string | undefined): ChatMessage[] {
   return systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
 }
 
-/** Tokens for what is added to the question: at most half of the free window. */
+/** Token budget for additions to the question: at most half of the free window. */
 export function addableTokens(
   { message, addedTokens = 0, bare = message }: SentQuestion,
   limits: HistoryLimits,
@@ -348,7 +348,7 @@ export function addableTokens(
   return Math.max(0, Math.floor((free - addedTokens) / 2));
 }
 
-/** Tokens of the window that are free beside the messages and the answer; negative when they are too much. */
+/** Remaining tokens of the window after messages and answer; negative if they exceed it. */
 function freeTokens(
   messages: readonly ChatMessage[],
   limits: HistoryLimits,
@@ -395,7 +395,7 @@ function exchangeOf(
   };
 }
 
-/** Numbers of fragments count in their own turn: a later answer must not cite them. */
+/** Fragment numbers are only valid in their own turn; later answers must not cite them. */
 function withoutNumbers(message: ChatMessage): ChatMessage {
   if (message.role !== 'tool') return message;
   return { ...message, content: message.content.replaceAll(NUMBERED_FRAGMENT, '<fragment ') };

@@ -8,15 +8,15 @@ import type { ChatFile } from './file/chat-file.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource, StoredStep } from './message.entity.js';
 
-/** Where a turn goes that does not follow the current branch of its session. */
+/** Position of a turn that does not follow the current branch. */
 export type TurnPlace =
-  /** A question below this message; null for a first one. */
+  /** A question after this message; null for the first one. */
   | { readonly kind: 'question'; readonly parentId: number | null }
   /** Another answer to a stored question, which follows `parentId`. */
   | { readonly kind: 'answer'; readonly questionId: number; readonly parentId: number | null };
 
 export interface Question {
-  /** Undefined: at the end of the current branch. */
+  /** Undefined appends to the current branch. */
   readonly place?: TurnPlace | undefined;
   readonly turnId: string;
   readonly sessionId: number | undefined;
@@ -28,9 +28,9 @@ export interface Question {
 
 /** A turn that has begun. */
 export interface BegunTurn {
-  /** The id of its first row: the question, or the answer where the question was there before. */
+  /** Id of the first row: the question, or the answer if the question already existed. */
   readonly id: number;
-  /** In a session with branches the message before the question; undefined in one without. */
+  /** The message before the question in a session with branches; otherwise undefined. */
   readonly before: number | null | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface TurnUsage {
   readonly estimated: boolean;
 }
 
-/** Whose turn it is. */
+/** Caller of the turn. */
 export interface AnswerOwner {
   readonly tenantId: string;
   readonly userId: number;
@@ -110,22 +110,22 @@ export interface StoredAnswer {
 export interface StoredMessage {
   readonly id?: number;
   readonly role: string;
-  /** As it is stored, or of a question with its files. */
+  /** Stored content, or a question with its files. */
   readonly content: string | readonly ContentPart[];
-  /** What the question was sent with. */
+  /** Files of the question. */
   readonly files?: readonly ChatFile[] | null;
   /** Whether the session has a knowledge base with large files; the same for every message. */
   readonly hasSessionBase?: boolean;
-  /** What the service wants back with the last text of an answer, for a turn that sends calls of tools. */
+  /** Provider state of an answer's last text, for a turn that sends tool calls. */
   readonly providerState?: ProviderState | null | undefined;
   /** Steps of an answer with tools, for a turn that sends them. */
   readonly steps?: readonly StoredStep[] | undefined;
 }
 
-/** How long a turn holds its session without renewing; a process that died loses it after this time. */
+/** Lease of a turn on its session. A crashed process loses the session after this time. */
 export const LEASE_SECONDS = 30;
 
-/** A constant of the statements: letters of hexadecimal numbers, digits, hyphens and colons. */
+/** The process id as a literal of the statements: only letters, digits, hyphens and colons. */
 const PROCESS = processId.replaceAll(/[^\w:-]/g, '');
 
 const INTERRUPTED = msg`The service stopped while this answer was being written. Send the message again.`;
@@ -138,7 +138,7 @@ const INSERT_QUESTION = `WITH question AS (
     INSERT INTO chat_turn_lease (tenant_id, question_id, lease, process)
     SELECT $1, id, now() + interval '${LEASE_SECONDS} seconds', '${PROCESS}' FROM question RETURNING question_id AS id`;
 
-/** The session, if no turn runs in it. The lock keeps the end of its branch as it is read here. */
+/** The session if no turn runs in it. The lock keeps its branch unchanged. */
 const FREE_SESSION = `SELECT id, leaf_id, branched FROM chat_session
       WHERE tenant_id = $1 AND user_id = $2 AND id = $8 AND turn_id IS NULL`;
 
@@ -159,14 +159,14 @@ const CLAIM_AND_INSERT_QUESTION = `WITH free AS (${FREE_SESSION} FOR UPDATE), in
     )
     ${claim('inserted.id')} RETURNING inserted.id, inserted.parent_id AS "before", session.branched`;
 
-/** The other places are in sessions whose messages have been linked. */
+/** Other placements are in sessions whose messages are linked. */
 const CLAIM_AND_INSERT_QUESTION_BELOW = `WITH free AS (${FREE_SESSION} AND branched FOR UPDATE), inserted AS (
       INSERT INTO chat_message (${QUESTION_COLUMNS})
       SELECT $1, $2, $3::uuid, 'user', $4, $5, $6, $7, id, $9::bigint FROM free RETURNING id
     )
     ${claim('inserted.id')} RETURNING inserted.id, $9::bigint AS "before", session.branched`;
 
-/** The turn has no question of its own, so the row of its answer has its key. */
+/** The turn adds no question, so the answer's row stores the key. */
 const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR UPDATE), inserted AS (
       INSERT INTO chat_message (${QUESTION_COLUMNS}, state)
       SELECT $1, $2, $3::uuid, 'assistant', $4, $5, $6, $7, id, $10::bigint, '${WRITING}' FROM free RETURNING id
@@ -179,10 +179,10 @@ const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, m
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
   $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb`;
 
-/** The one answer of a turn, whatever its row says so far. */
+/** The answer row of a turn in any state. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
 
-/** Replaces the text so far, and what the sweep has said of the turn; an answer that is stored stays. Only it has a duration. */
+/** Replaces a partial text or the sweep's result. A finished answer, which alone has a duration, is not changed. */
 const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       content = EXCLUDED.content, reasoning = EXCLUDED.reasoning, model_name = EXCLUDED.model_name,
       state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error,
@@ -193,7 +193,7 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       provider_state = EXCLUDED.provider_state, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
-/** The answer of a question that was deleted meanwhile is dropped with it. */
+/** Drops the answer if its question was deleted meanwhile. */
 const RELEASE_AND_INSERT_SESSIONLESS_ANSWER = `WITH released AS (
       DELETE FROM chat_turn_lease WHERE tenant_id = $1 AND question_id = $18
     )
@@ -239,7 +239,7 @@ const BRANCH_HISTORY = `WITH RECURSIVE branch AS (
     FROM branch
     WHERE role IN ('user', 'assistant') AND state <> '${WRITING}' ORDER BY id`;
 
-/** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
+/** Reads and writes turns in few statements, prepared once per connection, because every turn pays for them. */
 @Injectable()
 export class TurnRepository {
   constructor(private readonly database: Database) {}

@@ -5,7 +5,7 @@ import type { StoredCall, StoredStep } from './message.entity.js';
 /** Separates the texts that a model writes before and after the calls of tools, in the text of the answer. */
 export const BETWEEN_STEPS = '\n\n';
 
-/** What the model reads of a call whose tool did not end. */
+/** Result text of an interrupted tool call. */
 export const UNFINISHED_CALL = 'The tool did not finish.';
 
 /** A call of an answer that has ended: one that still ran when its process died was interrupted. */

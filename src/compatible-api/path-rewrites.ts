@@ -1,20 +1,20 @@
 import type { Request, RequestHandler } from 'express';
 import { KeyInAddressError } from './gemini/gemini.errors.js';
 
-/** What Azure has below the path of a deployment (learn.microsoft.com, Azure OpenAI REST API reference, November 2026). */
+/** Operations below the path of an Azure deployment (learn.microsoft.com, Azure OpenAI REST API reference, November 2026). */
 const ENDPOINTS = [
   ...['chat/completions', 'completions', 'embeddings', 'responses', 'rerank', 'moderations'],
   ...['images/(?:generations|edits|variations)', 'audio/(?:speech|transcriptions|translations)'],
 ].join('|');
-/** A deployment stands for a model. Clients do not encode the slashes of its name. */
+/** Path of an Azure deployment, whose name is that of a model. Clients do not encode slashes in it. */
 const DEPLOYMENT = new RegExp(String.raw`^\/openai\/deployments\/(.+?)\/(${ENDPOINTS})\/?$`, 'i');
-/** The interface of the newer generation, whose requests name the model. The Messages protocol is not part of it. */
+/** Paths of the newer Azure API, whose requests name the model. It does not include the Messages protocol. */
 const NEWER = /^\/openai\/v1\/(?!messages(?:\/|$))(.+)$/i;
 /** Paths of the older interface that belong to no deployment. There is no such path without a version. */
 const OLDER = /^\/openai\/(?!v\d|deployments\/)(.+)$/i;
 const VERSION = 'api-version';
 
-/** The name of a model with slashes in a path of the Gemini interface, which clients do not encode. */
+/** A Gemini model name with slashes, which clients do not encode in the path. */
 const GEMINI_NAME = /^(\/v1beta\/models\/)([^?]+\/[^?]+)/i;
 
 /** The paths that `pathRewrites` changes or refuses. */
@@ -51,7 +51,7 @@ function rewriteAzure(request: Request): void {
   request.url = `/v1/${rest}${others.size > 0 ? `?${others.toString()}` : ''}`;
 }
 
-/** The body names the model, whether it is read as JSON or as a form, and whatever it names itself. */
+/** Replaces the model of a JSON or form body with that of the path. */
 function nameModel(request: Request, model: string): void {
   let body: unknown;
   Object.defineProperty(request, 'body', {

@@ -5,7 +5,7 @@ import { openAiFailure } from './openai/openai.errors.js';
 
 // Addresses of clients whose base address lacks /v1, has it twice, or has the path of another service before it.
 
-/** What other services have before the paths of the protocols. */
+/** Path prefixes that other services put before the protocol paths. */
 const BEFORE = String.raw`(?:\/(?:openai|anthropic|api|ollama|compatible-mode|inference|paas|v\d+))*`;
 
 const OPENAI = [
@@ -24,7 +24,7 @@ export const strayMessages: FailureShape = {
   advice: pathAdvice,
 };
 
-/** The same of the interfaces of OpenAI, Azure, Ollama and MCP. */
+/** Stray paths of the OpenAI, Azure, Ollama and MCP interfaces. */
 export const strayOpenAi: FailureShape = {
   paths: new RegExp(
     String.raw`^(?:(?:${BEFORE}\/(?:${OPENAI})|\/(?:openai|ollama|compatible-mode)|\/api\/(?:${OLLAMA}))(?:\/|$)|\/mcp\/?$)`,

@@ -27,7 +27,7 @@ import { toolFields, toToolDefinitions } from './langchain.tools.js';
 export interface PlinthChatOptions extends Generation {
   readonly use: ModelUse;
   readonly limits: CallLimits;
-  /** Tries in all, the first included; there is none after the first part of an answer. */
+  /** Maximum attempts, including the first. There is no retry after the first part of an answer. */
   readonly attempts: number;
   /** Ends every call of the model. The signal of a call ends that call as well. */
   readonly signal?: AbortSignal | undefined;
@@ -71,7 +71,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     private readonly calls: Pick<UpstreamCalls, 'stream'>,
     private readonly options: PlinthChatOptions,
   ) {
-    // Content in one form, whatever the environment says; no tries beside our own; no cache between callers.
+    // Fixed output format regardless of the environment, no retries of LangChain, and no cache between callers.
     super({ maxRetries: 0, outputVersion: 'v0' });
   }
 
@@ -79,7 +79,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     return 'plinth';
   }
 
-  /** What the model's record says; a fact that it leaves out is undefined. */
+  /** Facts from the model's record; undefined if unknown. */
   override get profile(): ModelProfile {
     const { contextWindow, maxOutput, supportsTools, supportsVision } = this.model;
     return {
@@ -112,7 +112,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     return this.withConfig({ ...options, tools: definitions });
   }
 
-  /** Ends the call as soon as the stream is left. LangChain alone reads ahead, and would wait for the next chunk. */
+  /** Ends the call as soon as the stream is abandoned. LangChain reads ahead and would wait for the next chunk. */
   override async stream(
     input: BaseLanguageModelInput,
     options?: Partial<PlinthChatCallOptions>,

@@ -6,7 +6,7 @@ import { defined } from '../platform/http/index.js';
 import type { ChatPart, FinishReason, ProviderState, ToolCall, Usage } from '../provider/index.js';
 import { stateMetadata, toLangChainCall, toLangChainInvalidCall } from './langchain.messages.js';
 
-/** The words that LangChain programs know, which are those of chat-completions. */
+/** Finish reasons for LangChain programs, as in chat completions. */
 const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
@@ -43,7 +43,7 @@ class AnswerChunk extends AIMessageChunk {
   }
 }
 
-/** What adjacent parts of one read say together. */
+/** Merged adjacent parts of one read. */
 class Piece {
   text = '';
   reasoning = '';

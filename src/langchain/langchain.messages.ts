@@ -102,7 +102,7 @@ type LangChainInvalidCall = {
   readonly type: 'invalid_tool_call';
   readonly id: string;
   readonly name: string;
-  /** As the model wrote them. */
+  /** Arguments as the model wrote them. */
   readonly args: string;
   readonly error: string;
 };

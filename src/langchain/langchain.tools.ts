@@ -11,11 +11,11 @@ import { UnsupportedOptionError } from './langchain.errors.js';
 /** A tool of Plinth for `langchainTool`. */
 export interface LangChainToolSpec<Input = unknown> {
   readonly name: string;
-  /** For the model: what the tool does, and its limits. */
+  /** Description for the model: purpose and limits. */
   readonly description: string;
   /** An object; LangChain checks the arguments against it before `run`. */
   readonly input: z.ZodType<Input>;
-  /** What the model reads. Ends when the signal aborts. An error leaves the tool as it is. */
+  /** Returns the text for the model. Ends when the signal aborts. Errors are propagated unchanged. */
   run(input: Input, call: LangChainToolCall): Promise<string>;
 }
 
@@ -82,7 +82,7 @@ function toToolDefinition(tool: Readonly<Record<string, unknown>>): ToolDefiniti
 }
 
 function jsonSchemaOf(schema: object): Readonly<Record<string, unknown>> {
-  // What the model writes: fields with a default may be left out.
+  // Input schema for the model: fields with a default are optional.
   const { $schema: _, ...json } = (
     schema instanceof z.core.$ZodType
       ? z.toJSONSchema(schema, { io: 'input' })

@@ -6,10 +6,10 @@ import type { ModelUser } from '../usage/index.js';
 import { PlinthChatModel } from './chat-model.js';
 import type { PlinthChatOptions } from './chat-model.js';
 
-/** They make LangChain send conversations to a tracing service, print them, or read others. */
+/** Environment variables that make LangChain send conversations to a tracing service, print them, or read others. */
 const VARIABLES = /^(LANGCHAIN|LANGSMITH|LANGGRAPH)_/;
 
-/** Whose models are called. */
+/** Caller whose models are used. */
 type ModelOwner = ModelUser & Pick<Caller, 'revision'>;
 
 /** Plinth's chat models as parts of LangChain. */

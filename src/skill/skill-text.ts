@@ -25,14 +25,14 @@ export interface SkillInfo {
   readonly warnings: readonly Message[];
 }
 
-/** What a scan left out, and how to correct it. The path is relative to the root's base. */
+/** An entry skipped by a scan, and how to correct it. The path is relative to the root's base. */
 export interface SkillProblem {
   readonly path: string;
   readonly reason: Message;
 }
 
 export interface SkillScan {
-  /** In the order of the scan; each name once. */
+  /** Skills in scan order; each name once. */
   readonly skills: readonly SkillInfo[];
   readonly skipped: readonly SkillProblem[];
 }
@@ -53,7 +53,7 @@ export const SKILL_LIMITS = {
   resourceBytes: 1024 * 1024,
   skills: 100,
   depth: 6,
-  /** The time to parse YAML grows with the square of its length. */
+  /** Limited, because YAML parsing time grows with the square of the length. */
   frontmatterBytes: 16 * 1024,
   /** Files and folders per scan. */
   entries: 10_000,

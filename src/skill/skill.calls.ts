@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
 
-/** What the tools activate_skill and read_skill_resource of agents and of the harness have in common. */
+/** Shared parts of the tools activate_skill and read_skill_resource of agents and the harness. */
 
 export const activateSkillInput = z.strictObject({
   name: z.string().max(64).describe('The name of one of the skills listed in your instructions.'),
@@ -40,7 +40,7 @@ export interface TextPart {
   readonly end: number;
 }
 
-/** The text from an offset on, at most so many bytes, without half a character. SkillOffsetError behind its end. */
+/** At most `bytes` of the text from an offset, ending at a character boundary. Throws SkillOffsetError past the end. */
 export function resourcePart(
   text: string,
   { path, offset, bytes }: { path: string; offset: number; bytes: number },

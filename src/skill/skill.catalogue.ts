@@ -4,7 +4,7 @@ import type { OnModuleInit } from '@nestjs/common';
 import type { SkillInfo, SkillRoot, SkillScan } from './skill-text.js';
 import { scanSkills } from './skill.scan.js';
 
-/** Beside this file, independent of the working directory; the build copies them. */
+/** Folder next to this file, independent of the working directory. The build copies it. */
 const DOCUMENTS: SkillRoot = {
   source: 'built-in',
   base: fileURLToPath(new URL('./builtin/documents', import.meta.url)),

@@ -13,7 +13,7 @@ import {
 import type { SkillInfo, SkillText } from './skill-text.js';
 import { ENTRY_FILE } from './skill.scan.js';
 
-/** The limits of Linux. */
+/** Path limits of Linux. */
 const MAX_PATH_BYTES = 4_096;
 const MAX_NAME_BYTES = 255;
 

@@ -1,6 +1,6 @@
-/** Time that a user has taken counts half after so long. */
+/** Half-life of the time that a user has consumed. */
 const HALF_LIFE_MS = 30_000;
-/** A user with more recent time is a heavy one. */
+/** Users with more recent time count as heavy. */
 const MAX_LIGHT_MS = 500;
 /** Recent time below this is forgotten. */
 const MIN_REMEMBERED_MS = 1;
@@ -22,7 +22,7 @@ interface RecentTime {
 export class FairQueue {
   private readonly waiting = new Map<string, Set<Waiting>>();
   private readonly running = new Set<string>();
-  /** Oldest first. */
+  /** Waiting work per user, oldest first. */
   private readonly recent = new Map<string, RecentTime>();
 
   /** @param now In milliseconds. */
@@ -79,7 +79,7 @@ export class FairQueue {
     this.startNext();
   }
 
-  /** Of users with the same recent time the one who has waited longest. */
+  /** The user with the least recent time; on a tie, the longest waiting one. */
   private next(): string | undefined {
     if (this.running.size === this.places) return undefined;
     const heavy = [...this.running].filter((user) => this.recentMs(user) > MAX_LIGHT_MS);

@@ -5,7 +5,7 @@ import type { Problem } from './schema-walk.js';
 
 const SHOWN = 5;
 
-/** What a client calls the parts of a response format. */
+/** A client's field names for the parts of a response format. */
 export interface FormatNames {
   readonly type: string;
   readonly name: string;

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 
-/** What decides whether a text matches. */
+/** Matcher of texts. */
 export interface Pattern {
   test(text: string): boolean;
 }
@@ -8,7 +8,7 @@ export interface Pattern {
 const WHITE_SPACE = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
 const NOT_WHITE_SPACE = String.raw`\x00-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
 
-/** What RE2 reads in another way than JavaScript does with the flag u. */
+/** Syntax that RE2 interprets differently from JavaScript with the flag u. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   '.': String.raw`[^\n\r\x{2028}\x{2029}]`,
   '[]': String.raw`[^\x00-\x{10ffff}]`,
@@ -16,7 +16,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   '\\s': `[${WHITE_SPACE}]`,
   '\\S': `[^${WHITE_SPACE}]`,
 };
-/** The same in a class of characters. */
+/** The same inside a character class. */
 const INSIDE: Readonly<Record<string, string>> = { '\\s': WHITE_SPACE, '\\S': NOT_WHITE_SPACE };
 
 const SURROGATES = String.raw`\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}`;

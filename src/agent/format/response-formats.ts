@@ -30,7 +30,7 @@ export const RESPONSE_FORMAT_EXAMPLE = {
 };
 
 const WORKER = fileURLToPath(new URL('./schema.worker.js', import.meta.url));
-/** A thread that has had nothing to do for so long ends. */
+/** Idle time after which a thread ends. */
 const IDLE_MS = 60_000;
 const THREADS = 2;
 const THREAD_MEGABYTES = 128;
@@ -69,7 +69,7 @@ export class ResponseFormats implements OnApplicationShutdown {
     return format;
   }
 
-  /** The same, but for errors in the schema. */
+  /** Reads a response format without checking its schema. */
   unchecked(format: Readonly<Record<string, unknown>>): ResponseFormat | null {
     const { type, name = DEFAULT_NAME, schema } = format;
     if (type === 'text') return null;

@@ -1,18 +1,18 @@
 /** One rule that a value breaks. */
 export interface Problem {
-  /** JSON pointer (RFC 6901) to the value; empty for the whole. */
+  /** JSON pointer (RFC 6901) to the value; empty for the root. */
   readonly path: string;
   /** The keyword of JSON Schema; `json` for a text that is not JSON. */
   readonly rule: string;
   readonly message: string;
 }
 
-/** What a check answers that was ended by its limit of time. */
+/** Result of a check that timed out. */
 export const TOO_SLOW = 'too-slow';
 
-/** Characters of a schema as JSON text, which is sent to the model with every answer. */
+/** Maximum characters of a schema as JSON, which is sent with every call. */
 export const MAX_SCHEMA_CHARS = 32_000;
-/** Objects and lists in each other, the schema itself included. */
+/** Maximum nesting, including the schema itself. */
 const MAX_DEPTH = 16;
 const MAX_PATTERN_CHARS = 1_000;
 
@@ -59,7 +59,7 @@ const DIALECTS = [
   'http://json-schema.org/draft-07/schema',
 ];
 
-/** What keeps a schema from being used, each with its path; what the validator finds out itself is left to it. */
+/** Problems of a schema with their paths, except those that the validator reports itself. */
 export function problemsOfSchema(
   root: Readonly<Record<string, unknown>>,
   isKnown: (keyword: string) => boolean,

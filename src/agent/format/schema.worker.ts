@@ -25,12 +25,12 @@ export interface CheckedAnswer {
   readonly json?: string;
 }
 
-/** Problems of one answer: more do not help a model to correct it. */
+/** Maximum problems per answer; more do not help the model to correct it. */
 const MAX_PROBLEMS = 10;
-/** Characters of a text above which only the first problem is looked for: all of them could exhaust the memory. */
+/** Longer texts are only checked for the first problem, because collecting all could exhaust the memory. */
 const MAX_CHARS_WITH_ALL_PROBLEMS = 100_000;
 const KEPT_VALIDATORS = 50;
-/** A global name, by which a script of the module vm reaches the work that it limits. */
+/** Global name through which a vm script calls the work that it limits. */
 const WORK = 'plinthLimitedWork';
 
 const OPTIONS: Options = {
@@ -124,7 +124,7 @@ function validatorOf(schema: string, allErrors: boolean): ValidateFunction {
   return validate;
 }
 
-/** A new one for each schema, so that no schema can refer to another user's. */
+/** Creates an Ajv instance per schema, so that no schema can reference another user's. */
 function ajvOf({ $schema }: Record<string, unknown>, allErrors = true): Ajv {
   const isDraft07 = typeof $schema === 'string' && $schema.includes('draft-07');
   const options = { ...OPTIONS, allErrors };

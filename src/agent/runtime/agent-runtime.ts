@@ -15,15 +15,15 @@ export interface TurnLimits extends CallLimits {
  * are empty unless it uses them.
  */
 export interface RuntimeTurn extends ToolTurn {
-  /** Whose turn it is, for each call of a model. */
+  /** Caller of the turn, for each model call. */
   readonly use: ModelUse;
-  /** The model as it was resolved for the turn. */
+  /** The model resolved for the turn. */
   readonly model: ResolvedChatModel;
-  /** The model as it is stored now. A runtime asks before each call of the model. */
+  /** Reloads the model. A runtime calls this before each model call. */
   readonly currentModel: () => ResolvedChatModel | Promise<ResolvedChatModel>;
-  /** Names of the tools of the agent. Which of them can be offered, AgentTools says. */
+  /** Tool names of the agent. AgentTools decides which can be offered. */
   readonly tools: readonly string[];
-  /** The limit of the agent; that of the installation counts, too. */
+  /** Step limit of the agent; the installation's limit applies as well. */
   readonly maxSteps: number | undefined;
   /** Numbers the fragments that the model gets in the turn; it has those of the question. Only runtimes with tools read it. */
   readonly sources?: TurnSources | undefined;
@@ -41,7 +41,7 @@ export type CallState = ToolResult['state'];
 
 /** A tool call as the model decided it. */
 export interface DecidedCall {
-  /** Counts the calls of the turn, from 1. */
+  /** Number of the call in the turn, from 1. */
   readonly number: number;
   /** The id by which the model knows the call. */
   readonly id: string;
@@ -55,7 +55,7 @@ export interface CallResult extends ToolResult {
   readonly number: number;
 }
 
-/** Why a runtime ended the work with tools before the model did. */
+/** Limit that ended the tool loop before the model did. */
 export type LimitReached = 'max-steps' | 'max-tool-calls' | 'max-tokens';
 
 /**
@@ -73,7 +73,7 @@ export type TurnPart =
 export interface AgentRuntime {
   /** The value of `runtime` in the record of an agent. */
   readonly code: string;
-  /** Shown to the people who choose a runtime. */
+  /** Description for administrators who choose a runtime. */
   readonly description: string;
   /** Whether it runs the tools of the agent: such a runtime needs a model that supports tools. */
   readonly usesTools: boolean;

@@ -6,7 +6,7 @@ import { LangChainLoader } from './langchain.loader.js';
 import { ModelWithoutToolsError, UnknownRuntimeError } from './runtime.errors.js';
 import { ToolsRuntime } from './tools.runtime.js';
 
-/** What is known of a model; null and undefined mean unknown. */
+/** Abilities of a model; null and undefined mean unknown. */
 interface ModelAbility {
   readonly modelName: string;
   readonly supportsTools?: boolean | null | undefined;

@@ -28,7 +28,7 @@ type Middleware = Parameters<typeof createMiddleware>[0];
 type ModelHook = NonNullable<Middleware['wrapModelCall']>;
 type ToolHook = NonNullable<Middleware['wrapToolCall']>;
 
-/** Tokens of a message beside its text. */
+/** Tokens per message besides its text. */
 const RESULT_OVERHEAD = 8;
 
 /** One turn of ToolsRuntime. */
@@ -39,13 +39,13 @@ export class ToolLoop {
   private steps = 0;
   private calls = 0;
   private tokens = 0;
-  /** What the running or last call of the model has brought. */
+  /** Output of the running or last model call. */
   private toolCalls: ToolCall[] = [];
   private usage: Usage | undefined;
-  /** The calls of the step, until they are taken up. */
+  /** Tool calls of the step that have not started. */
   private decided: DecidedCall[] = [];
   private callsOfStep = 1;
-  /** What the results of one step may take in the window of the model. */
+  /** Token budget for the results of one step. */
   private resultTokens = 0;
   private window = new ContextWindow(estimatingCounter);
   /** The first error of a hook, which the graph wraps. */
@@ -118,7 +118,7 @@ export class ToolLoop {
     }
   }
 
-  /** Hands the parts of a call of the model on as they come. */
+  /** Forwards the parts of a model call as they arrive. */
   private read(parts: readonly ChatPart[]): Promise<void> {
     for (const part of parts) {
       if (part.type === 'tool-call') this.toolCalls.push(part.toolCall);
@@ -127,7 +127,7 @@ export class ToolLoop {
     return this.parts.put(parts);
   }
 
-  /** Calls the model; once a limit is reached for the last time, and without tools. */
+  /** Calls the model. Once a limit is reached, it is the last call, without tools. */
   private async callModel(...[request, handler]: Parameters<ModelHook>): Promise<AIMessage> {
     const reached = this.limitReached();
     if (reached) await this.parts.put([{ type: 'limit', reached }]);
@@ -204,7 +204,7 @@ export class ToolLoop {
     return sendableTokens({ contextWindow, maxAnswer: generation.maxTokens }) - tools;
   }
 
-  /** What is free, or half of the window as far as results of old calls take it, which give way to new ones. */
+  /** The free tokens, or up to half of the window that results of older calls use, because newer results replace them. */
   private roomForResults(room: number, messages: readonly BaseMessage[]): number {
     const fixed = messages.filter((message) => !ToolMessage.isInstance(message));
     const free = room - this.window.tokensOf(messages);

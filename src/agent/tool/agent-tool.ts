@@ -6,19 +6,19 @@ import type { TokenCounter } from '../../model/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import type { TurnSources } from './sources.js';
 
-/** Characters of what a tool answers to the model. AgentTools cuts what is longer and says so. */
+/** Maximum characters of a tool's answer. AgentTools cuts longer ones and says so. */
 export const MAX_CONTENT_CHARS = 32_000;
 
-/** What the answer of a tool may take in the window of the model. */
+/** Budget for a tool's answer in the model's window. */
 export interface AnswerRoom {
   readonly tokens: number;
   readonly counter: TokenCounter;
 }
 
-/** What a tool may use in a turn. */
+/** Context of a tool call. */
 export interface ToolTurn {
   readonly caller: Caller;
-  /** The agent whose turn it is. */
+  /** Agent of the turn. */
   readonly agentId?: number | undefined;
   /** The knowledge bases of the agent, or the one that the message names. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
@@ -40,7 +40,7 @@ export interface ToolContext extends ToolTurn {
 }
 
 export interface ToolOutcome {
-  /** What the model reads; it says where it was cut and how to go on. */
+  /** Text for the model; says where it was cut and how to continue. */
   readonly content: string;
   /** One line for people: `searched "warranty": 3 fragments`. */
   readonly summary: string;
@@ -50,11 +50,11 @@ export interface ToolOutcome {
 export interface AgentTool<Input = unknown> {
   /** The name on the wire and for the model, in snake_case. */
   readonly name: string;
-  /** For the model: what the tool does, its limits, when to use another one. */
+  /** Description for the model: purpose, limits, and when to use another tool. */
   readonly description: string;
   /** A strict object: an unknown property is an error. */
   readonly input: z.ZodType<Input>;
-  /** What the description adds in this turn, such as the knowledge bases that there are. */
+  /** Addition to the description in this turn, such as the available knowledge bases. */
   describe?(turn: ToolTurn): string;
   /** Why the tool cannot be offered in this turn; undefined when it can. */
   refusal?(turn: ToolTurn): string | undefined;

@@ -17,7 +17,7 @@ const input = z.strictObject({
 });
 type Input = z.infer<typeof input>;
 
-/** What an expression can call. Each takes and returns numbers, and none takes longer for larger ones. */
+/** Functions for expressions. Each takes and returns numbers, in time independent of their size. */
 const FUNCTIONS: Readonly<Record<string, (...numbers: number[]) => number>> = {
   abs: Math.abs,
   acos: Math.acos,
@@ -53,7 +53,7 @@ const CONSTANTS: Readonly<Record<string, number>> = {
   e: Math.E,
 };
 
-/** The parser has further functions, operators on texts and lists, and access to properties: none of them passes this. */
+/** Allowed characters. They exclude the parser's other functions, operators on texts and lists, and property access. */
 const CHARACTERS = /^[\d\sA-Za-z_.,+\-*/%^()]*$/;
 /** Numbers are matched so that what follows them, as in 2abc, is taken for a name. */
 const TOKEN = /([A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/g;
@@ -73,7 +73,7 @@ export class CalculateTool implements AgentTool<Input> {
   }
 }
 
-/** Everything that the parser could read as more than a calculation is refused before it is given to it. */
+/** Refuses any input that the parser could interpret as more than a calculation. */
 function check(text: string): void {
   if (text === '') throw new ToolFailure('expression is empty. Give a calculation such as 2 * 21.');
   if (!CHARACTERS.test(text)) {
@@ -171,7 +171,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** Without the error of the last binary digits: 0.1 + 0.2 is 0.3. */
+/** Formats without the binary rounding error: 0.1 + 0.2 is 0.3. */
 function exactly(value: number): number {
   return Number(value.toPrecision(DIGITS));
 }

@@ -5,21 +5,21 @@ import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
 import type { SentFragment, Source, TurnSources } from './sources.js';
 
-/** Fragments that a call quotes at most, and their characters with their tags and the names of their documents. */
+/** Maximum fragments per call, and their characters including tags and document names. */
 export const MAX_QUOTED_FRAGMENTS = 20;
 export const MAX_QUOTED_CHARS = 24_000;
 
 /** Tells the model how to use the fragments, before them. */
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 
-/** What the fragments of one question or answer may take, with their tags and the names of their documents. */
+/** Budget for the fragments of one question or answer, including tags and document names. */
 export interface QuoteRoom extends TextSize {
   readonly pieces: number;
 }
 
 export interface QuoteOptions<Fragment> {
   readonly counter: TokenCounter;
-  /** What stands in the tag of a fragment beside its number, document, page and section. */
+  /** Tag attributes of a fragment besides its number, document, page and section. */
   readonly facts?: (fragment: Fragment) => Readonly<Record<string, string | number>>;
   /** Fragments in the order of a document: nothing follows behind one that does not fit. */
   readonly isOrdered?: boolean;
@@ -34,9 +34,9 @@ export interface LeftOutFragment<Fragment> {
   readonly reason: 'room' | 'pieces';
 }
 
-/** What is sent of the fragments that were found. */
+/** The quoted fragments and the omitted ones. */
 export interface QuotedFragments<Fragment> {
-  /** For the model, in the order of the sources. */
+  /** Quotations for the model, in the order of the sources. */
   readonly texts: readonly string[];
   readonly sources: readonly Source[];
   readonly leftOut: readonly LeftOutFragment<Fragment>[];
@@ -46,11 +46,11 @@ export interface QuotedFragments<Fragment> {
 const ANY_NUMBER = 999;
 /** Tokens between two quoted fragments: two line feeds. */
 const BETWEEN: TextSize = { characters: 2, tokens: 1 };
-/** Characters of a fragment; a beginning of fewer is not worth a source. */
+/** A shorter beginning of a fragment is not worth a source. */
 const MIN_BEGINNING_CHARS = 80;
-/** Share of the room for the best fragment when it does not fit as a whole; the others share the rest. */
+/** Share of the budget for the best fragment if it does not fit as a whole; the others share the rest. */
 const BEST_SHARE = 0.5;
-/** Parts of what a base allows for neighbours, tried one after the other until they fit. */
+/** Shares of a base's neighbour budget, tried in order until they fit. */
 const NEIGHBOUR_SHARES = [1, 1 / 2, 1 / 4];
 
 /**
@@ -82,7 +82,7 @@ export function quoteFragments<Fragment extends CitableFragment>(
 interface Chosen<Fragment> {
   readonly fragment: Fragment;
   readonly sentFragment: SentFragment;
-  /** What the model reads of it, with its neighbours. */
+  /** Content for the model, including neighbours. */
   readonly content: string;
   readonly size: TextSize;
 }

@@ -8,11 +8,11 @@ import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool
 import { currentBases, listOf, shownName, withoutBases } from './bases.js';
 import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
 
-/** Fragments of one answer. */
+/** Maximum fragments per answer. */
 const MAX_FRAGMENTS = 100;
-/** Documents that are listed when a name fits several. */
+/** Maximum documents listed when a name is ambiguous. */
 const MAX_DOCUMENTS = 10;
-/** For the remarks beside the fragments. */
+/** Characters reserved for remarks besides the fragments. */
 const REMARKS = 2_000;
 const REMARK_TOKENS = 300;
 
@@ -172,7 +172,7 @@ function shownOf(
   const count = texts.length;
   if (count === 0) throw sources.vacancies === 0 ? new TurnFullError() : new WindowFullError();
   const last = fragments[count - 1]?.idx ?? head.idx;
-  // Indexes that were given by hand can occur twice; going on behind the last one never repeats an answer.
+  // Manually set indexes can repeat; continuing after the last one never repeats an answer.
   const following = fragments[count];
   const next = following && Math.max(following.idx, last + 1);
   const isBeginning = quoted.sources[0]?.cutFrom !== undefined;

@@ -36,17 +36,17 @@ import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
 const MAX_FRAGMENTS = 20;
-/** Documents that a filter can name. */
+/** Maximum documents that a search can be limited to. */
 const MAX_DOCUMENTS = 20;
-/** Fragments on the pages to which a search is limited. */
+/** Maximum fragments on the pages that a search is limited to. */
 const MAX_FILTERED = 20_000;
-/** For the remarks beside the fragments. */
+/** Characters reserved for remarks besides the fragments. */
 const REMARKS = 3_000;
 const REMARK_TOKENS = 500;
 
-/** Conditions of one call. */
+/** Maximum conditions per call. */
 const MAX_CONDITIONS = 10;
-/** Keys of metadata that one answer lists. */
+/** Maximum metadata keys listed in an answer. */
 const MAX_KEYS = 50;
 
 const scalar = z.union([z.string(), z.number()]);
@@ -111,7 +111,7 @@ interface SearchedBase {
   readonly result: RetrievalResult;
 }
 
-/** What came of the search of one base. */
+/** Outcome of the search in one base. */
 type BaseSearch = SearchedBase | { readonly knowledge: KnowledgeBase; readonly failure: string };
 
 /** Searches the knowledge bases of the agent. */
@@ -261,7 +261,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
   }
 }
 
-/** The filter that the model gives; ToolFailure names the keys that there are when it gives others. */
+/** The model's filter. ToolFailure lists the existing keys if it uses others. */
 function filterOf(
   { filter: conditions = [] }: Input,
   keys: readonly MetadataKey[] = [],

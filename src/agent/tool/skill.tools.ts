@@ -11,10 +11,10 @@ import type { ActivateSkillInput, SkillInfo, SkillResourceInput } from '../../sk
 import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 
-/** Less than an answer may have, so that the remark about the cut fits. */
+/** Less than the maximum of an answer, so that the remark about the cut fits. */
 const MAX_PART_BYTES = 31_000;
 const ENTRY_FILE = 'SKILL.md';
-/** Characters of each description in the list of the skills. */
+/** Maximum characters per description in the list of skills. */
 const MAX_DESCRIPTION_CHARS = 300;
 
 /** Gives the model the instructions of a skill. */

@@ -80,7 +80,7 @@ export function quotedSource(
 export interface Citations {
   /** Numbers of cited sources, ascending. */
   readonly cited: readonly number[];
-  /** Cited numbers that no source has: that text is not from the documents. */
+  /** Cited numbers without a source: their text is not from the documents. */
   readonly unknown: readonly number[];
 }
 
@@ -116,7 +116,7 @@ export function citationsIn(answer: string, sources: number): Citations {
   };
 }
 
-/** Sources of one turn; a citation has at most three digits. */
+/** Maximum sources per turn; a citation has at most three digits. */
 const MAX_SOURCES = 500;
 
 /** The sources of one turn, numbered from 1 in the order in which the model got them. */
@@ -132,7 +132,7 @@ export class TurnSources {
     return [...this.byFid.values()];
   }
 
-  /** How many fragments that it does not know yet the turn can have. */
+  /** Number of new fragments that the turn can still add. */
   get vacancies(): number {
     return MAX_SOURCES - this.byFid.size;
   }

@@ -30,14 +30,14 @@ const TOOLS = {
 /** All tools; they are made by Nest in the order of TOOLS. */
 export const AGENT_TOOLS = Symbol('AGENT_TOOLS');
 
-/** Arguments that a model sends, in characters. */
+/** Maximum characters of a call's arguments. */
 const MAX_ARGUMENT_CHARS = 100_000;
 
 /** A call of one tool that has ended. */
 export interface ToolResult {
   /** `timeout`: its own time limit; `stopped`: the signal of the turn. */
   readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
-  /** What the model reads, of a failure, too. */
+  /** Text for the model, also for a failure. */
   readonly content: string;
   /** One line for people. */
   readonly summary: string;
@@ -46,7 +46,7 @@ export interface ToolResult {
 
 /** The context of a call, without what AgentTools adds itself. */
 export interface CallContext extends Omit<ToolContext, 'room'> {
-  /** What the answer may take in the window of the model; by default only its characters count. */
+  /** Budget for the answer in the model's window; by default only characters count. */
   readonly room?: AnswerRoom;
   /** The names that were offered in this turn; other tools are not run. */
   readonly offered: readonly string[];
@@ -150,26 +150,29 @@ const STOPPED: ToolOutcome = {
 
 /** The end of one call: the signal of the turn, or a time. */
 class CallLimit {
-  private readonly abort = new AbortController();
+  private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private readonly stop = (): void => this.abort.abort(this.outer.reason);
+  private readonly stop = (): void => this.controller.abort(this.outer.reason);
 
   constructor(
     private readonly outer: AbortSignal,
     milliseconds: number,
   ) {
-    this.timer = setTimeout(() => this.abort.abort(new Error('Time limit reached')), milliseconds);
+    this.timer = setTimeout(
+      () => this.controller.abort(new Error('Time limit reached')),
+      milliseconds,
+    );
     if (outer.aborted) this.stop();
     else outer.addEventListener('abort', this.stop, { once: true });
   }
 
   get signal(): AbortSignal {
-    return this.abort.signal;
+    return this.controller.signal;
   }
 
   /** Whether only the time is over. */
   get isOver(): boolean {
-    return this.abort.signal.aborted && !this.outer.aborted;
+    return this.controller.signal.aborted && !this.outer.aborted;
   }
 
   clear(): void {

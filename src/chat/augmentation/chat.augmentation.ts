@@ -24,13 +24,13 @@ import type { Neighbourhood, RetrievedFragment } from '../../retrieval/index.js'
 export interface AugmentationInput {
   readonly question: string;
   readonly bases: readonly KnowledgeBase[];
-  /** Only documents whose metadata fits are searched; the files of the conversation have none. */
+  /** Restricts the search to documents with matching metadata. Not applied to files of the conversation, which have none. */
   readonly filter?: MetadataFilter | undefined;
-  /** The conversation before it, oldest first. */
+  /** The preceding conversation, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
   readonly agentId: number | undefined;
-  /** Tokens that may be added to the question, and what counts them. */
+  /** Token budget for additions to the question, and the counter for it. */
   readonly room: number;
   readonly counter: TokenCounter;
   readonly signal: AbortSignal;
@@ -40,13 +40,13 @@ export interface Augmented {
   /** The question for the model. */
   readonly question: string;
   readonly sources: readonly Source[];
-  /** What was found and is not sent, best first. */
+  /** Fragments that were found but not sent, best first. */
   readonly leftOut: readonly LeftOutFragment<RetrievedFragment>[];
-  /** Tokens by which the question has become longer. */
+  /** Tokens added to the question. */
   readonly addedTokens: number;
   /** Retrieval failed, so the question has no fragments. */
   readonly fallback: boolean;
-  /** Vectors of a knowledge base were lost and are not all made again yet, so that fragments may be missing. */
+  /** Lost vectors of a knowledge base are still being rebuilt, so fragments may be missing. */
   readonly incomplete: boolean;
 }
 
@@ -55,7 +55,7 @@ const FALLBACK = { module: 'chat_rag', operation: 'AUGMENT', status: 'FALLBACK' 
 
 /** Number of latest messages that the model gets for the rewriting. */
 const MESSAGES = 6;
-/** Characters per message, from its start. */
+/** Maximum characters per message, from its start. */
 const MAX_MESSAGE_CHARS = 1_500;
 /** A longer result is not a question and is discarded. */
 const MAX_QUESTION_CHARS = 1_000;
@@ -183,7 +183,7 @@ export class ChatAugmentation {
   }
 }
 
-/** What was found in one base. */
+/** Hits in one knowledge base. */
 interface BaseHits {
   readonly knowledge: KnowledgeBase;
   readonly fragments: readonly RetrievedFragment[];
@@ -191,7 +191,7 @@ interface BaseHits {
 
 interface Searched {
   readonly hits: readonly BaseHits[];
-  /** Augmented.incomplete. */
+  /** Same as Augmented.incomplete. */
   readonly incomplete: boolean;
 }
 

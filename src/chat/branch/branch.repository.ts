@@ -134,7 +134,7 @@ export class BranchRepository {
     );
   }
 
-  /** By the ids of the messages, those with the same role beside each other; a message without others is left out. */
+  /** Siblings with the same role by message id; messages without siblings are missing. */
   async siblings(
     { tenantId, userId }: Caller,
     messages: readonly ChatMessage[],

@@ -1,10 +1,10 @@
-/** A message of a session, by the one that it follows. A parent that does not exist counts as none. */
+/** A message of a session and its parent. A missing parent counts as none. */
 export interface Link {
   readonly id: number;
   readonly parentId: number | null;
 }
 
-/** The newest end of a branch that leads through the message; of all branches without one. Null without messages. */
+/** The newest leaf below the message, or of the whole session without one. Null without messages. */
 export function newestLeaf(links: readonly Link[], through: number | null): number | null {
   const children = childrenOf(links);
   const ends: number[] = [];
@@ -17,16 +17,16 @@ export function newestLeaf(links: readonly Link[], through: number | null): numb
   return ends.reduce<number | null>((newest, id) => Math.max(newest ?? 0, id), null);
 }
 
-/** The messages that stay after a deletion, and what has changed. */
+/** Links that remain after a deletion, and the changed ones. */
 export interface Detachment {
   readonly links: readonly Link[];
-  /** The messages that followed a deleted one, with the message that they follow now. */
+  /** Messages whose parent was deleted, with their new parent. */
   readonly moved: readonly Link[];
-  /** The last message of the current branch that stays; undefined when its end is not deleted. */
+  /** The new leaf of the current branch; undefined if the leaf was not deleted. */
   readonly leaf: number | null | undefined;
 }
 
-/** The children of a deleted message follow what it followed. */
+/** Children of a deleted message are attached to its parent. */
 export function withoutMessages(
   links: readonly Link[],
   deleted: ReadonlySet<number>,

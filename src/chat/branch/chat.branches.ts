@@ -15,9 +15,9 @@ import type { LockedSession, PlacedMessage } from './branch.repository.js';
 /** A message that does not continue the current branch. */
 export interface Placement {
   readonly place: TurnPlace;
-  /** The question: that of the body, or the stored one that is answered again. */
+  /** The question of the body, or the stored one that is answered again. */
   readonly content: string;
-  /** The files of a stored one. */
+  /** Files of a stored question. */
   readonly files?: readonly ChatFile[];
 }
 
@@ -127,7 +127,7 @@ export class ChatBranches {
   async detach(caller: Caller, messages: readonly ChatMessage[]): Promise<void> {
     const deleted = new Set(messages.map(({ id }) => id));
     const sessions = new Set(messages.flatMap(({ sessionId }) => sessionId ?? []));
-    // In one order, so that two deletions do not wait for each other.
+    // Locked in one order, so that two deletions cannot deadlock.
     for (const sessionId of [...sessions].sort((a, b) => a - b)) {
       const { leafId, running } = await this.lock(caller, sessionId);
       const stored = await this.branches.links(caller, sessionId);
@@ -153,7 +153,7 @@ export class ChatBranches {
   }
 }
 
-/** SendBody requires it but for `regenerate`. */
+/** Required by SendBody except with `regenerate`. */
 function hasContent({ content }: Partial<SendBody>): boolean {
   return content !== undefined;
 }

@@ -13,13 +13,13 @@ export type Vote = 'up' | 'down';
 
 export const votes: readonly Vote[] = ['up', 'down'];
 
-/** What a user thinks of an answer: one for each user and answer. */
+/** A user's vote on an answer; one per user and answer. */
 @Entity({ name: 'chat_feedback' })
 export class Feedback {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
   @Bigint() userId: number;
-  /** The answer, which takes its feedback with it when it is deleted. */
+  /** The answer. Deleting it deletes the feedback. */
   @Bigint() messageId: number;
   @Varchar(10) vote: Vote;
   @Varchar(2_000, nullable) comment: string | null;

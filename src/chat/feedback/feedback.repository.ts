@@ -21,7 +21,7 @@ const PUT = `
   ON CONFLICT (tenant_id, message_id, user_id) DO UPDATE
      SET vote = EXCLUDED.vote, comment = EXCLUDED.comment, update_time = now()`;
 
-/** Feedback with the answers and questions that it is about. */
+/** Feedback with its answers and questions. */
 @Injectable()
 export class FeedbackRepository {
   readonly feedback: TenantScoped<Feedback>;
@@ -32,7 +32,7 @@ export class FeedbackRepository {
     this.messages = new TenantScoped(database, ChatMessage, phrase`The chat message`);
   }
 
-  /** One of the caller's messages that has ended. */
+  /** A finished message of the caller. */
   async message({ tenantId, userId }: Caller, id: number): Promise<ChatMessage> {
     return this.messages.get(tenantId, id, { userId, state: anyOf(endedStates) });
   }
@@ -47,14 +47,14 @@ export class FeedbackRepository {
     await this.database.query(PUT, values);
   }
 
-  /** The caller's own of a message, or NotFoundError. */
+  /** Removes the caller's feedback on a message, or throws NotFoundError. */
   async remove({ tenantId, userId }: Caller, messageId: number): Promise<void> {
     const ownFeedback = await this.feedback.findOne(tenantId, { userId, messageId });
     if (!ownFeedback) throw new NotFoundError(phrase`The feedback`);
     await this.feedback.remove(tenantId, [ownFeedback.id], { userId });
   }
 
-  /** The caller's own, by the ids of the messages. */
+  /** The caller's feedback by message id. */
   async ofCaller(
     { tenantId, userId }: Caller,
     messageIds: readonly number[],
@@ -90,7 +90,7 @@ export class FeedbackRepository {
     return new Map(rows.map((row) => [row.id, row.user_name]));
   }
 
-  /** The answers with their questions, by the ids of the answers. */
+  /** Answers with their questions, by answer id. */
   async exchanges(
     tenantId: string,
     feedback: readonly Feedback[],

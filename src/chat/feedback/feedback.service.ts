@@ -11,7 +11,7 @@ import type { Exchange, FeedbackBody, FeedbackListQuery, FeedbackView } from './
 import type { Feedback } from './feedback.entity.js';
 import { FeedbackRepository } from './feedback.repository.js';
 
-/** Votes of users on their own answers, and what those who improve the service do with them. */
+/** Votes of users on their answers, and their evaluation by administrators. */
 @Injectable()
 export class FeedbackService {
   constructor(
@@ -69,7 +69,7 @@ export class FeedbackService {
   }
 }
 
-/** An answer that was deleted after its feedback was read takes it with it. */
+/** The answer with its question. Throws NotFoundError if it was deleted after its feedback was read. */
 function exchangeOf({ messageId }: Feedback, exchanges: ReadonlyMap<number, Exchange>): Exchange {
   const exchange = exchanges.get(messageId);
   if (!exchange) throw new NotFoundError(phrase`The feedback`);

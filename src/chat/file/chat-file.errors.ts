@@ -46,7 +46,7 @@ export class UnreadableFileError extends InvalidInputError {
   }
 }
 
-/** A large document in a question without a session. */
+/** A document is too large for a question without a session. */
 export class LargeFileError extends InvalidInputError {
   constructor(file: string, tokens: number | undefined, limit: number) {
     const size =

@@ -3,13 +3,13 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import type { ChatFile } from './chat-file.js';
 
-/** Messages of the caller by their ids, or those of sessions. */
+/** Selects the caller's messages by their ids or by their sessions. */
 export interface MessageScope {
   readonly messageIds?: readonly number[];
   readonly sessionIds?: readonly number[];
 }
 
-/** What a message refers to. */
+/** The files and documents that a message references. */
 export interface FileReference {
   readonly id: number;
   readonly attachmentId: number | null;
@@ -20,7 +20,7 @@ export interface FileReference {
 export class ChatFileRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores what became of the files of a question. */
+  /** Stores the states of a question's files. */
   async setFiles(tenantId: string, questionId: number, files: readonly ChatFile[]): Promise<void> {
     await this.database.query(
       'UPDATE chat_message SET files = $3::jsonb WHERE tenant_id = $1 AND id = $2',
@@ -28,7 +28,7 @@ export class ChatFileRepository {
     );
   }
 
-  /** The texts of those files that have one, by file. */
+  /** The stored texts by file id; files without one are missing. */
   async texts(tenantId: string, fileIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
     const rows = await this.database.query<{ fileId: number; content: string }>(
       `SELECT file_id AS "fileId", content FROM chat_file_text
@@ -38,7 +38,7 @@ export class ChatFileRepository {
     return new Map(rows.map(({ fileId, content }) => [fileId, content]));
   }
 
-  /** Stores the text of a file, unless that was deleted meanwhile. */
+  /** Stores the text of a file unless the file was deleted meanwhile. */
   async keepText(tenantId: string, fileId: number, content: string): Promise<void> {
     await this.database.query(
       `INSERT INTO chat_file_text (tenant_id, file_id, content)
@@ -57,7 +57,7 @@ export class ChatFileRepository {
     );
   }
 
-  /** What the messages refer to. */
+  /** The files and documents that the messages reference. */
   async ofMessages(
     { tenantId, userId }: Caller,
     { messageIds = [], sessionIds = [] }: MessageScope,
@@ -71,7 +71,7 @@ export class ChatFileRepository {
     );
   }
 
-  /** Those of the files that messages of the caller refer to. */
+  /** The ids among these that messages of the caller reference. */
   async referenced(
     { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
     fileIds: readonly number[],

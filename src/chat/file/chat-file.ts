@@ -1,9 +1,9 @@
 import type { Message } from '../../platform/message/index.js';
 
-/** What the stored files of messages are marked with in the storage. */
+/** Owner kind of chat files in the storage. */
 export const CHAT_FILE_KIND = 'chat';
 
-/** Files of one question at most. */
+/** Maximum files per question. */
 export const MAX_FILES = 10;
 
 /** The images that every protocol accepts. */
@@ -20,14 +20,14 @@ export interface ChatFile {
   /** Id of the upload. */
   readonly id: number;
   readonly name: string;
-  /** Media type, by the content. */
+  /** Media type, detected from the content. */
   readonly type: string;
   readonly size: number;
   readonly kind: 'image' | 'document';
   readonly state: ChatFileState;
-  /** Why it could not be read and what to do; only of a failed one. */
+  /** Reason of the failure and what to do; only for failed files. */
   readonly reason?: Message;
-  /** The knowledge base of the session, and the document in it; only of a searched one. */
+  /** The session's knowledge base and the document in it; only for searched files. */
   readonly knowledgeId?: number;
   readonly attachmentId?: number;
 }

@@ -40,10 +40,10 @@ import type { QuotedFile } from './file-quotation.js';
 
 const MIB = 2 ** 20;
 
-/** Interval of the questions whether documents are parsed. */
+/** Poll interval while documents are parsed. */
 const LOOK_MS = 250;
 
-/** A text of more than so many bytes or characters for each token that it may have is long; its tokens are not counted. */
+/** Texts with more bytes or characters per available token are too long; their tokens are not counted. */
 const MAX_CHARS_PER_TOKEN = 8;
 
 /** The turn whose files are read. */
@@ -52,17 +52,17 @@ interface FileTurn {
   /** The files of its question. */
   readonly files: readonly ChatFile[];
   readonly questionId: number;
-  /** What an earlier answer has stored of the files, where the question is answered again. */
+  /** Stored states of the files if the question is answered again. */
   readonly storedFiles: readonly ChatFile[];
   readonly sessionId: number | undefined;
   readonly model: Pick<ResolvedChatModel, 'supportsVision'>;
-  /** Tokens that documents of the question may take in the model's window, and what counts them. */
+  /** Token budget for documents in the model's window, and the counter for it. */
   readonly room: number;
   readonly counter: TokenCounter;
   readonly signal: AbortSignal;
 }
 
-/** What a turn sends of the files of its conversation. */
+/** Input of a turn that comes from the files of its conversation. */
 export interface TurnFiles {
   /** Files of the question that could not be read. */
   readonly failed: readonly ChatFile[];
@@ -70,13 +70,13 @@ export interface TurnFiles {
   readonly history: readonly StoredMessage[];
   /** The question with its images and small documents. */
   readonly question: (content: string) => ChatMessage;
-  /** Tokens of what it adds to the content, beside images. */
+  /** Tokens added to the content, without images. */
   readonly addedTokens: number;
   /** The knowledge base of the session, if it has one. */
   readonly bases: readonly KnowledgeBase[];
 }
 
-/** A part of the images that one call may have. */
+/** Remaining image budget of a call. */
 interface ImageRoom {
   count: number;
   bytes: number;
@@ -157,18 +157,18 @@ export class ChatFiles {
     return failures.applyTo(file);
   }
 
-  /** False for a document that was read already, and for a text so long that only a search in it will be. */
+  /** False for a document that is already read, and for a text that is long enough to be only searched. */
   private async mayBeRead({ tenantId }: Caller, upload: StoredFileInfo): Promise<boolean> {
     if (upload.mimeType.startsWith('text/') && upload.byteSize > this.mostCharacters) return false;
     return !(await this.repository.texts(tenantId, [upload.id])).has(upload.id);
   }
 
-  /** Longer texts have more tokens than a question may quote. */
+  /** Longer texts exceed the tokens that a question may quote. */
   private get mostCharacters(): number {
     return this.config.CHAT_FILE_TOKENS * MAX_CHARS_PER_TOKEN;
   }
 
-  /** Why an upload can never be read, by its type and size. */
+  /** Reason why an upload can never be read, from its type and size. */
   private async failureOf(
     { tenantId }: Caller,
     upload: StoredFileInfo,
@@ -272,7 +272,7 @@ export class ChatFiles {
     if (bytes > CHAT_IMAGES_MB * MIB) throw new ImagesTooLargeError(CHAT_IMAGES_MB);
   }
 
-  /** The images among the files, as far as they fit; takes their share of the room. */
+  /** The images among the files that fit; deducts them from the budget. */
   private async images(
     { tenantId }: Caller,
     files: readonly ChatFile[],
@@ -305,7 +305,7 @@ export class ChatFiles {
     const failures = new FileFailures();
     const outcome = (): ChatFile[] =>
       files.map((file) => done.get(file.id) ?? failures.applyTo(file));
-    // What was ever read of a file stays part of the conversation.
+    // A file that was read once stays part of the conversation.
     const withStoredState = (file: ChatFile): ChatFile => {
       const stored = storedFiles.find(({ id }) => id === file.id);
       const isRead =
@@ -322,13 +322,13 @@ export class ChatFiles {
       const searched = [...done.values()].filter(({ state }) => state === 'searched');
       return { texts, searched, failed: outcome().filter(isFailed) };
     } catch (error) {
-      // What became of the files is only shown; the error of the turn says more.
+      // Ignored: the states are informational, and the error of the turn matters more.
       await store().catch(() => undefined);
       throw error;
     }
   }
 
-  /** Reads each document as small or large, and waits for the large ones. */
+  /** Quotes small documents, indexes large ones and waits for them. */
   private async readAll(
     turn: FileTurn,
     done: Map<number, ChatFile>,
@@ -368,7 +368,7 @@ export class ChatFiles {
     return texts;
   }
 
-  /** The text of the document if it fits into the room; else undefined in a session, and LargeFileError without one. */
+  /** The document's text if it fits; otherwise undefined in a session, or LargeFileError without one. */
   private async smallText(
     turn: FileTurn,
     at: { readonly file: ChatFile; readonly info: StoredFileInfo; readonly room: number },
@@ -458,7 +458,7 @@ export class ChatFiles {
     }
   }
 
-  /** The stored messages; questions with their documents and, newest first, as many images as there is room for. */
+  /** The stored messages. Questions include their documents and, newest first, as many images as fit. */
   private async withHistoryFiles(
     { caller, model }: FileTurn,
     stored: readonly StoredMessage[],
@@ -499,7 +499,7 @@ export class ChatFiles {
     return messages;
   }
 
-  /** Without an image whose content is gone: the conversation goes on without it. */
+  /** An image of the history; empty if its content was deleted. */
   private async historyImage(
     caller: Caller,
     file: ChatFile,
@@ -530,12 +530,12 @@ function idsOf(files: readonly ChatFile[]): number[] {
   return files.map(({ id }) => id);
 }
 
-/** What a document takes in the question, with its tags and its name. */
+/** Tokens of a quoted document, including its tags and name. */
 function fileTokens({ counter }: FileTurn, { name }: ChatFile, text: string): number {
   return counter.count(quotedFile({ name, text })) + 1;
 }
 
-/** The result of the work, or FileWaitError when the deadline has ended it. */
+/** Result of the work, or FileWaitError if the deadline aborted it. */
 async function within<T>(
   deadline: AbortSignal,
   file: ChatFile,

@@ -2,7 +2,7 @@ import type { ChatFile } from './chat-file.js';
 import { FileGoneError, FileWaitError, UnreadableFileError } from './chat-file.errors.js';
 import type { ImageTooLargeError, ImageTypeError } from './chat-file.errors.js';
 
-/** What is wrong with one file and says nothing about the others. */
+/** Errors that concern a single file. */
 export type FileError =
   | ImageTypeError
   | ImageTooLargeError

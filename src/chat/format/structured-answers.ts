@@ -12,23 +12,23 @@ import {
   line,
 } from './format.errors.js';
 
-/** Longest answer that is checked. */
+/** Maximum characters of an answer that is checked. */
 const MAX_ANSWER_CHARS = 1_000_000;
 
-/** The first call and one correction. */
+/** Attempts: the first call and one correction. */
 const CALLS = 2;
 
 type Parts = AsyncIterable<readonly TurnPart[]>;
 
-/** How an answer of a form is requested. */
+/** Options of a structured answer. */
 export interface FormattedCalls {
   readonly caller: Caller;
-  /** Ends a check that waits for others of the caller. */
+  /** Cancels a check that waits for other checks of the caller. */
   readonly signal: AbortSignal;
   readonly format: ResponseFormat;
   /** The answer of the runtime. */
   readonly first: Parts;
-  /** One more call of the model, with these messages after those of the first. */
+  /** Calls the model again, with these messages appended. */
   readonly correct: (messages: readonly ChatMessage[]) => Parts;
   /**
    * An answer that calls tools, reached its limit or was declined is passed on as it is: its reader looks at the reason of its
@@ -95,7 +95,7 @@ function answerOf({ text, finish }: HeldAnswer): string {
   return text;
 }
 
-/** What is kept back of one answer. */
+/** Buffers the text of one answer. */
 class HeldAnswer {
   text = '';
   usage: Usage | undefined;
@@ -107,7 +107,7 @@ class HeldAnswer {
     return this.callsTools || reason === 'length' || reason === 'content-filter';
   }
 
-  /** Reads to the end and passes on what is not kept back. */
+  /** Reads to the end and yields the parts that are not buffered. */
   async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
     for await (const some of parts) {
       const releasedParts = this.take(some);
@@ -145,7 +145,7 @@ class HeldAnswer {
     return this.text === '' ? [] : [{ type: 'text-delta', text: this.text }];
   }
 
-  /** What the model wrote beside calls of tools is no answer, and is shown as thinking. */
+  /** Text next to tool calls is not the answer, and is shown as thinking. */
   private thought(): TurnPart[] {
     const { text } = this;
     this.text = '';
@@ -176,7 +176,7 @@ function usageOf(calls: readonly HeldAnswer[]): TurnPart[] {
   return [{ type: 'usage', usage }];
 }
 
-/** The answer, if it has words, and what is wrong with it. */
+/** Messages for a correction: the answer, if it has text, and its problems. */
 function correction(text: string, problems: readonly Problem[]): ChatMessage[] {
   const content = `Your answer does not fit the JSON Schema:\n${problems.map((one) => `- ${line(one)}`).join('\n')}\n\nAnswer again with the corrected JSON object only.`;
   const answer: ChatMessage[] = text.trim() === '' ? [] : [{ role: 'assistant', content: text }];

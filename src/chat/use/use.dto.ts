@@ -11,7 +11,7 @@ import {
   Whole,
 } from '../../platform/http/index.js';
 
-/** Days of a use report: enough for a quarter. */
+/** Maximum days of a use report: enough for a quarter. */
 const MAX_DAYS = 92;
 const USUAL_DAYS = 14;
 

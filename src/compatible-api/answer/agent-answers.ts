@@ -15,7 +15,7 @@ import { noteIgnored } from './api.request.js';
 import type { AnswerContext, ApiRequest, ParameterNames, ReadCall } from './api.request.js';
 import type { IgnoredParameters } from './answer.js';
 
-/** An answer that is being written, and what it is made from, which grows with it. */
+/** A running answer with its inputs, which grow with it. */
 export interface RunningAnswer {
   readonly parts: AsyncIterable<readonly TurnPart[]>;
   readonly context: () => AnswerContext;
@@ -33,7 +33,7 @@ export class AgentAnswers {
     private readonly files: RequestFiles,
   ) {}
 
-  /** Throws ParameterError for what an agent decides itself, and what TurnPlanner throws. */
+  /** Throws ParameterError for parameters that the agent decides itself, and the errors of TurnPlanner. */
   async answer(
     caller: Caller,
     agentId: number,
@@ -95,7 +95,7 @@ interface AgentCall {
 }
 
 interface Conversation {
-  /** What the client adds to the prompt of the agent. */
+  /** System messages of the client, added to the agent's prompt. */
   readonly system: readonly string[];
   readonly history: readonly {
     readonly role: string;
@@ -144,7 +144,7 @@ function conversationOf(
     content: files.length === 0 ? text : [{ type: 'text', text }, ...files],
   });
   const text = textIn(content).toWellFormed();
-  // It is searched for in the database.
+  // The text is used in database searches, which accept no NUL.
   if (text.includes('\0')) {
     throw new ParameterError(names.messages, msg`The messages must not contain the character NUL.`);
   }

@@ -20,21 +20,21 @@ import { UnsupportedParameterError } from './api.errors.js';
 
 // A request while it is answered, and what the headers of its response say about the models that were called.
 
-/** A request as far as the stream and the headers of its answer depend on it. */
+/** The parts of a request that affect the stream and headers of its answer. */
 export interface StreamableRequest {
   readonly stream: boolean;
-  /** Hints that were left out before the answer began; nothing when absent. */
+  /** Hints ignored before the answer began. */
   readonly ignored?: IgnoredParameters;
   /** Keeps a silent stream open, where clients of the protocol take no comments. */
   readonly ping?: string;
-  /** Content type of a stream that is none of events. */
+  /** Content type of a stream other than server-sent events. */
   readonly type?: string;
   readonly names?: HintNames;
   /** The last event of a stream that failed. No end mark follows, so that no client takes the answer for complete. */
   failureEvent(failure: Failure): string;
 }
 
-/** What a protocol calls the hints that others write differently. */
+/** Names of hints that differ between protocols. */
 export interface HintNames {
   readonly effort: string;
   readonly parallelToolCalls: string;
@@ -58,7 +58,7 @@ class AnswerEnded extends Error {
 export class Answer<Request extends StreamableRequest> {
   readonly trail = new CallTrail();
   readonly ignored: IgnoredParameters;
-  /** The answer in one piece. */
+  /** The answer as one body. */
   body = '';
   private readonly abort = new AbortController();
 
@@ -89,13 +89,13 @@ export class Answer<Request extends StreamableRequest> {
     this.signal.throwIfAborted();
   }
 
-  /** Answers in one piece. */
+  /** Sends the answer as one body. */
   send(body: string, _type = 'json'): void {
     this.signal.throwIfAborted();
     this.body = body;
   }
 
-  /** The error for the client; undefined when it has left. */
+  /** The error for the client; undefined if it has disconnected. */
   errorFor(error: unknown): Error | undefined {
     const reason: unknown = this.signal.reason;
     if (!(reason instanceof AnswerEnded)) {
@@ -112,10 +112,10 @@ export class Answer<Request extends StreamableRequest> {
   }
 }
 
-/** A stream that is silent for so many intervals of pings begins with a comment: proxies cut a request without bytes after a minute. */
+/** A stream that is silent for this many ping intervals starts with a comment, because proxies drop silent requests after a minute. */
 const SILENT_INTERVALS = 3;
 
-/** The answer to a client that waits. A stream begins with its first event, so that an earlier failure has its HTTP status. */
+/** The answer to a waiting client. A stream starts with its first event, so that earlier failures keep their HTTP status. */
 export class HttpAnswer<Request extends StreamableRequest> extends Answer<Request> {
   private writer: SseWriter | undefined;
   private readonly silence: NodeJS.Timeout | undefined;
@@ -142,7 +142,7 @@ export class HttpAnswer<Request extends StreamableRequest> extends Answer<Reques
     return this.response.headersSent;
   }
 
-  /** Begins the stream, so that its client knows that there is one before the first event. */
+  /** Starts the stream before the first event. */
   begin(start: { readonly comment: boolean } = { comment: true }): SseWriter {
     clearTimeout(this.silence);
     this.setHeaders();
@@ -188,7 +188,7 @@ export class HttpAnswer<Request extends StreamableRequest> extends Answer<Reques
   }
 }
 
-/** Hints by the names that model services give them. */
+/** Hints by their names at model services. */
 const HINTS_OF_SERVICES: Readonly<Record<string, keyof HintNames>> = {
   reasoning_effort: 'effort',
   'reasoning.effort': 'effort',
@@ -212,26 +212,26 @@ export class IgnoredParameters {
     return new IgnoredParameters(apiKey?.strictParameters === true);
   }
 
-  /** Throws UnsupportedParameterError where the key or the model is strict. */
+  /** Throws UnsupportedParameterError if the key or the model is strict. */
   add(param: string): void {
     this.requireLenient(param);
     this.ofRequest.add(param);
   }
 
-  /** Adds a hint that the model which is called lacks; another one may have it. Throws like `add`. */
+  /** Adds a hint that the called model does not support; another model may. Throws like `add`. */
   addOfModel(param: string): void {
     this.requireLenient(param);
     this.ofModel.add(param);
   }
 
-  /** Called before each call of a model. Throws UnsupportedParameterError where it is strict and the request has lost a hint. */
+  /** Called before each model call. Throws UnsupportedParameterError if the model is strict and a hint was ignored. */
   beginModel({ strictParameters = false }: Pick<ResolvedModel, 'strictParameters'>): void {
     this.ofModel.clear();
     this.hasStrictModel = strictParameters;
     for (const param of this.ofRequest) this.requireLenient(param);
   }
 
-  /** Throws UnsupportedParameterError where the key or the model is strict: what Plinth does in place of the service is not what was asked for. */
+  /** Throws UnsupportedParameterError if the key or the model is strict: an emulation by Plinth is not what was requested. */
   requireLenient(param: string): void {
     if (this.hasStrictKey || this.hasStrictModel) throw new UnsupportedParameterError(param);
   }
@@ -249,13 +249,13 @@ export class IgnoredParameters {
   }
 }
 
-/** What the headers of the response report of a call that is answered in one piece. */
+/** Facts about a unary call that response headers report. */
 export interface ReportedCall {
   readonly trail: CallTrail;
   readonly ignored: IgnoredParameters;
 }
 
-/** Runs a call that is answered in one piece. Headers of the response report attempts, limits and ignored parameters, of a failure as well. */
+/** Runs a unary call. Response headers report attempts, limits and ignored parameters, also on failure. */
 export async function reportingCall<T>(
   caller: Pick<Caller, 'apiKey'>,
   response: Response,
@@ -293,7 +293,7 @@ function setTrailHeaders(response: Response, trail: CallTrail): void {
   }
 }
 
-/** OpenAI writes the reset as a duration. */
+/** OpenAI sends the reset as a duration. */
 function openAiLimit(unit: string, { cap, remaining, resetSeconds }: LimitLeft): object {
   return {
     [`x-ratelimit-limit-${unit}`]: String(cap),
@@ -302,7 +302,7 @@ function openAiLimit(unit: string, { cap, remaining, resetSeconds }: LimitLeft):
   };
 }
 
-/** Anthropic writes the reset as a time. */
+/** Anthropic sends the reset as a timestamp. */
 function anthropicLimit(unit: string, { cap, remaining, resetSeconds }: LimitLeft): object {
   const time = new Date(Date.now() + Math.ceil(resetSeconds) * 1_000);
   return {

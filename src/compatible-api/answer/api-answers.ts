@@ -51,7 +51,7 @@ export class ApiAnswers {
     private readonly files: RequestFiles,
   ) {}
 
-  /** Rejects with what was wrong before the answer began; later failures are the last event of the stream. */
+  /** Rejects with failures before the answer began; later failures become the last event of the stream. */
   async answer(caller: Caller, request: ApiRequest, response: Response): Promise<void> {
     await this.respond(caller, request, response, async (answer) => {
       try {
@@ -115,7 +115,7 @@ export class ApiAnswers {
     return { run, end: () => answer.end('client-left'), release };
   }
 
-  /** The answer in one piece, for work that has a place of its own. Rejects with what is shown to the client. */
+  /** The answer as one body, for work with its own slot. Rejects with the error for the client. */
   async whole(answer: Answer<ApiRequest>): Promise<string> {
     try {
       await this.write(answer);
@@ -197,7 +197,7 @@ export class ApiAnswers {
     await writeParts(await this.translated(answer, translatedBy, call, parts), output);
   }
 
-  /** The answer of a model of another protocol, of which a fallback has written `answered`. */
+  /** Translates the answer of a model with another protocol; `answered` is the output of a fallback. */
   private async translated(
     answer: Answer<ApiRequest>,
     model: ResolvedChatModel,
@@ -245,7 +245,7 @@ export class ApiAnswers {
     return this.calls.stream(first, callOf, { ...this.optionsOf(answer), ...options });
   }
 
-  /** A fallback of another protocol is passed over where it cannot honour the request. */
+  /** Skips fallbacks of another protocol that do not support the request. */
   private relayOptionsOf(
     answer: Answer<ApiRequest>,
   ): CallOptions<ResolvedChatModel> & Pick<RelaySettings, 'translated'> {
@@ -263,7 +263,7 @@ export class ApiAnswers {
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
-  /** What a client is told of it. Logs what is no failure of its request. */
+  /** The failure for the client. Logs errors not caused by the request. */
   failureOf(error: unknown): Failure {
     const domainError = error instanceof DomainError ? error : unavailableError(error);
     if (!domainError) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
@@ -273,20 +273,20 @@ export class ApiAnswers {
   }
 }
 
-/** An answer in the background. */
+/** A background answer. */
 export interface DetachedRun {
-  /** Resolves with the failure, where there is no answer. */
+  /** Resolves with the failure if there is no answer. */
   run(): Promise<Failure | undefined>;
   end(): void;
-  /** Instead of `run`. */
+  /** Releases the slot when `run` is not called. */
   release(): void;
 }
 
-/** Takes one answer piece by piece, and writes it for the client. */
+/** Receives one answer in pieces and writes it to the client. */
 interface AnswerOutput {
   /** `bytes` of a service that speaks the protocol of the client are passed on in place of the parts. */
   add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void>;
-  /** Ends the answer. Rejects where it is not complete. */
+  /** Ends the answer. Rejects if it is incomplete. */
   end(context: () => AnswerContext): Promise<void>;
 }
 
@@ -346,7 +346,7 @@ async function writeParts({ parts, context }: RunningAnswer, output: AnswerOutpu
   await output.end(context);
 }
 
-/** Notes what the model that is called leaves out. Throws where it or the key is strict, so that a fallback is passed over. */
+/** Notes parameters that the called model ignores. Throws if the model or key is strict, so that a fallback is skipped. */
 function noteLeftOut(
   model: ResolvedChatModel,
   call: Omit<ReadCall, 'format'>,
@@ -389,7 +389,7 @@ async function* toAsyncIterable<T>(list: readonly T[]): AsyncGenerator<T> {
   yield* list;
 }
 
-/** What a relayed request was answered from: its messages are not read. */
+/** Context of a relayed request, whose messages are not parsed. */
 function contextOf({ body }: ApiRequest): AnswerContext {
   return { messages: [{ role: 'user', content: JSON.stringify(body['messages']) }] };
 }

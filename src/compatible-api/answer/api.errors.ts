@@ -9,7 +9,7 @@ import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
 
-/** A parameter of a request that is wrong, or that cannot be honoured. */
+/** An invalid or unsupported parameter of a request. */
 export class ParameterError extends InvalidInputError {
   /** @param param As in messages[0].content. */
   constructor(
@@ -40,7 +40,7 @@ export class TooLongError extends UpstreamError {
   }
 }
 
-/** Names of models that the caller cannot use. */
+/** The caller cannot use the named model. */
 export class UnknownModelError extends DomainError {
   readonly code = 404;
 
@@ -49,7 +49,7 @@ export class UnknownModelError extends DomainError {
   }
 }
 
-/** The service behind the model says itself that the answer is not whole. */
+/** The service reported an incomplete answer. */
 export class UnfinishedAnswerError extends DomainError {
   readonly code = 500;
 
@@ -70,16 +70,16 @@ export function isModelError(error: unknown): boolean {
 
 /** The HTTP status of a failure of Plinth itself. The envelope has no codes for some of them. */
 export function statusOf({ code, error }: Failure): number {
-  // The request can be read, and to repeat it as it is would not help.
+  // The request is valid, but repeating it would not help.
   if (error instanceof ResponseFormatError) return 422;
   const data: unknown = error instanceof DomainError ? error.data : null;
   return (data as { errorCode?: unknown } | null)?.errorCode === 'TOO_LARGE' ? 413 : code;
 }
 
-/** Headers of a failure. The SDKs repeat a request after 429 and 5xx, unless they are told not to. */
+/** Headers of a failure. SDKs retry after 429 and 5xx unless a header forbids it. */
 export function headersFor(error: unknown): Record<string, string> {
   const isFinal =
-    // The medium was made or begun, and would be paid for again.
+    // The medium was created or started; a retry would be billed again.
     (error instanceof MediaFailedError && error.isFinal) ||
     error instanceof ContentRefusedError ||
     error instanceof ContentMemoryError ||
@@ -87,7 +87,7 @@ export function headersFor(error: unknown): Record<string, string> {
   return isFinal ? { 'x-should-retry': 'false' } : {};
 }
 
-/** The statuses of failures of the service behind a model. Its refusal of Plinth's key is none of the caller's. */
+/** HTTP statuses for upstream failures. An upstream refusal of Plinth's key is not the caller's fault. */
 const UPSTREAM_STATUSES: Readonly<Record<UpstreamErrorKind, number>> = {
   authentication: 502,
   'not-found': 502,
@@ -111,22 +111,22 @@ export function statusOfUpstream({ kind, status: answered }: UpstreamError): num
   return mappedStatus === 400 && answered !== undefined && answered < 500 ? answered : mappedStatus;
 }
 
-/** For the header Retry-After. */
+/** Seconds for the header Retry-After. */
 export function retryAfterOf({ retryAfterMs }: UpstreamError): number | undefined {
   return retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1_000);
 }
 
-/** A failed call of a medium with what the service says of it, as for any other call of a model. */
+/** The failure of a media call with the service's reason, as for other model calls. */
 export function reasonOf(error: unknown): unknown {
   const isOfService = error instanceof MediaFailedError && error.cause instanceof UpstreamError;
   return isOfService ? error.cause : error;
 }
 
-/** What other services have before the path, or instead of /v1. */
+/** Path prefixes of other services, or their equivalents of /v1. */
 const FOREIGN_PREFIX =
   /^\/(?:openai|anthropic|api|ollama|compatible-mode|inference|paas|v\d+)(?=\/|$)/i;
 
-/** The address with /v1 where that has a route; that is what is missing from the base address. */
+/** The URL with /v1 if that route exists, to hint at an incomplete base URL. */
 export function pathAdvice(path: string, hasRoute: (path: string) => boolean): Message | undefined {
   let rest = path;
   while (FOREIGN_PREFIX.test(rest)) rest = rest.replace(FOREIGN_PREFIX, '');

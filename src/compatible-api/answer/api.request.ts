@@ -13,27 +13,27 @@ import type {
 import { ParameterError, TooLongError } from './api.errors.js';
 import type { HintNames, IgnoredParameters, StreamableRequest } from './answer.js';
 
-/** One request in the protocol of its client: reads it, and writes its answer. */
+/** A request in its client's protocol, with the writer of its answer. */
 export interface ApiRequest extends StreamableRequest {
   readonly model: string;
-  /** As it was sent. */
+  /** The body as sent. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** How it is passed on to a model of the same protocol; undefined where no model speaks it. */
+  /** Relay to a model of the same protocol; undefined if no model speaks it. */
   readonly relay: RelayedRequest | undefined;
   readonly names: ParameterNames;
-  /** Hints that no model has a word for are left out. Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+  /** Translates the request and notes unsupported hints. Throws ParameterError, and UnsupportedParameterError for parameters that cannot be translated. */
   translate(ignored: IgnoredParameters): TranslatedCall;
-  /** A new one for each answer. */
+  /** Creates the writer of one answer. */
   writer(isAgent: boolean): AnswerWriter;
 }
 
 export interface RelayedRequest extends Pick<RelayOptions, 'withUsage' | 'headers'> {
   readonly protocol: ChatProtocolName;
-  /** Is given the answer, or the events with its end, before the client is. */
+  /** Receives the answer, or the events with its end, before the client does. */
   readonly keep?: (text: string) => Promise<void>;
 }
 
-/** What a protocol calls the parameters that some models cannot honour. */
+/** Parameter names of a protocol that some models do not support. */
 export interface ParameterNames extends HintNames {
   readonly message: (index: number) => string;
   readonly messages: string;
@@ -47,13 +47,13 @@ export interface ParameterNames extends HintNames {
 export interface AnswerWriter {
   /** The events of the parts; empty where they add nothing that a client sees. */
   add(parts: readonly TurnPart[]): string;
-  /** The last events. Rejects where the answer is not whole. */
+  /** The last events. Rejects if the answer is incomplete. */
   end(context: AnswerContext): string | Promise<string>;
-  /** The answer in one piece. Rejects where it is not whole. */
+  /** The answer as one body. Rejects if it is incomplete. */
   whole(context: AnswerContext): object | Promise<object>;
 }
 
-/** What an answer was made from. */
+/** Inputs of an answer. */
 export interface AnswerContext {
   /** The messages that were sent to the model, for counts that the service does not report. */
   readonly messages: readonly ChatMessage[];
@@ -66,7 +66,7 @@ export interface FilePart {
   readonly type: 'file';
   readonly name: string;
   readonly content: Buffer;
-  /** The parameter that it came in. */
+  /** Parameter path of the file. */
   readonly param: string;
 }
 
@@ -74,14 +74,14 @@ export type TranslatedMessage =
   | Exclude<ChatMessage, { role: 'user' }>
   | { readonly role: 'user'; readonly content: string | readonly (ContentPart | FilePart)[] };
 
-/** A request in the words of the adapters, but for its files. */
+/** A request translated for the adapters, with unread files. */
 export interface TranslatedCall extends Omit<ChatCall, 'model' | 'responseFormat' | 'messages'> {
   readonly messages: readonly TranslatedMessage[];
-  /** What ResponseFormats reads. */
+  /** The response format, validated by ResponseFormats. */
   readonly format: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The same with its files as texts. */
+/** The translated request with its files as texts. */
 export interface ReadCall extends TranslatedCall {
   readonly messages: readonly ChatMessage[];
 }
@@ -110,7 +110,7 @@ type Hint =
   | 'strict'
   | 'detail';
 
-/** The hints that each protocol of models has a word for. */
+/** Hints that each model protocol supports. */
 const HONOURED: Readonly<Record<ChatProtocolName, ReadonlySet<Hint>>> = {
   'chat-completions': new Set<Hint>([
     ...(['seed', 'frequencyPenalty', 'presencePenalty', 'effort'] as const),
@@ -121,7 +121,7 @@ const HONOURED: Readonly<Record<ChatProtocolName, ReadonlySet<Hint>>> = {
   responses: new Set<Hint>(['effort', 'parallelToolCalls', 'toolChoice', 'strict', 'detail']),
 };
 
-/** The name of a hint that all clients write alike. */
+/** A hint with the same name in all protocols. */
 const NAMES = {
   seed: 'seed',
   topK: 'top_k',
@@ -148,7 +148,7 @@ export function noteIgnored(
   }
   noteLacking(call, model, ignored);
   const isLacking = (hint: Hint): boolean => !honouredBy(model).has(hint);
-  // Not to think is said to these protocols by other means.
+  // Disabled thinking is expressed otherwise in these protocols.
   if (call.effort !== undefined && call.effort !== NO_EFFORT && isLacking('effort')) {
     ignored.addOfModel(names.effort);
   }
@@ -162,7 +162,7 @@ export function noteIgnored(
   return { oneByOne, required };
 }
 
-/** The same of the hints that all clients write alike. */
+/** Notes the hints that have the same name in all protocols. */
 export function noteLacking(
   call: Pick<ChatCall, keyof typeof NAMES>,
   model: ResolvedChatModel,
@@ -177,11 +177,11 @@ function honouredBy({ adapter, connection }: ResolvedChatModel): ReadonlySet<Hin
   return HONOURED[adapter.protocol(connection.address)];
 }
 
-/** What Plinth sees to where the protocol of a model has no word for it. */
+/** Features that Plinth enforces if the model's protocol lacks them. */
 export interface EmulatedChoice {
-  /** One call of a tool at a time. */
+  /** Only one tool call at a time. */
   readonly oneByOne: boolean;
-  /** A tool is called in any case. */
+  /** A tool call is required. */
   readonly required: boolean;
 }
 

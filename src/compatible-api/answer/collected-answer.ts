@@ -11,7 +11,7 @@ import { UnfinishedAnswerError } from './api.errors.js';
 import type { AnswerContext } from './api.request.js';
 import { citationMarks } from '../../agent/index.js';
 
-/** What a client sees of an answer. */
+/** Parts of an answer that the client sees. */
 export type SeenPart = Extract<ChatPart, { type: 'text-delta' | 'reasoning-delta' | 'tool-call' }>;
 
 export interface AnswerUsage {
@@ -22,7 +22,7 @@ export interface AnswerUsage {
   readonly reasoningTokens: number | undefined;
 }
 
-/** An answer as far as it was written, whatever protocol it is written in. */
+/** The answer collected so far, for writers of any protocol. */
 export class CollectedAnswer {
   text = '';
   reasoning = '';
@@ -34,7 +34,7 @@ export class CollectedAnswer {
 
   constructor(private readonly isAgent: boolean) {}
 
-  /** Adds a part, and answers what a client sees of it. */
+  /** Adds a part and returns its visible form. */
   add(part: TurnPart): SeenPart | undefined {
     switch (part.type) {
       case 'text-delta': {
@@ -69,12 +69,12 @@ export class CollectedAnswer {
     }
   }
 
-  /** Throws where the service says that the answer is not whole. */
+  /** Throws if the service reported an incomplete answer. */
   checkWhole(): void {
     if (this.finish === 'error') throw new UnfinishedAnswerError();
   }
 
-  /** As the service counted, or estimated. */
+  /** Usage reported by the service, or estimated. */
   usageOf({ messages }: AnswerContext): AnswerUsage {
     const written = this.text + this.reasoning + this.calls.map((call) => call.arguments).join('');
     const { inputTokens, outputTokens, totalTokens } = turnUsage(this.usage, messages, written);
@@ -83,19 +83,19 @@ export class CollectedAnswer {
   }
 }
 
-/** A place of an answer that cites a source. */
+/** A citation in an answer. */
 export interface Citation {
-  /** Of the brackets, in UTF-16 code units. */
+  /** Range of the brackets in UTF-16 code units. */
   readonly start_index: number;
   readonly end_index: number;
   readonly title: string;
-  /** Names the fragment; there is no page at it. */
+  /** URL that identifies the fragment; it has no page. */
   readonly url: string;
   /** The number of the source. */
   readonly source: number;
 }
 
-/** The citations of those sources that the model was given. */
+/** Citations of existing sources. */
 export function citationsOf(text: string, sources: readonly Source[]): Citation[] {
   return citationMarks(text).flatMap(({ number, start, end }) => {
     const source = sources.find((one) => one.number === number);

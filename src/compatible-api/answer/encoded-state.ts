@@ -1,12 +1,12 @@
 import type { ProviderState } from '../../provider/index.js';
 
-/** Says that Plinth made the text, and in which form. */
+/** Prefix that marks texts made by Plinth and their version. */
 const PREFIX = 'plinth1.';
 
-/** Longer texts are not read. Services' own states take some kilobytes for each call of a tool. */
+/** Longer texts are ignored. States of services take a few kilobytes per tool call. */
 export const MAX_ENCODED_STATE_CHARS = 4_000_000;
 
-/** Objects and lists inside each other; no protocol's state has more than a few. */
+/** Maximum nesting of a state; states have only a few levels. */
 const MAX_DEPTH = 64;
 const MAX_ORIGIN_CHARS = 1_000;
 
@@ -33,7 +33,7 @@ export function decodeState(text: string): ProviderState | undefined {
   return isObject(data) ? { origin, data } : undefined;
 }
 
-/** Whether Plinth made the text. Model services refuse such a text in the place of their own. */
+/** Whether Plinth made the text. Model services refuse such texts. */
 export function isEncodedState(text: unknown): boolean {
   return typeof text === 'string' && text.startsWith(PREFIX);
 }
@@ -61,7 +61,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Looks at one level after the other, because recursion would overflow the stack where the text does so on purpose. */
+/** Iterative, because a malicious text could overflow the stack of a recursion. */
 function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -1,9 +1,9 @@
 import type { IgnoredParameters } from './answer.js';
 
-/** Whether a value is the one that changes nothing, so that leaving it out needs no mention. */
+/** Whether the value has no effect, so that dropping it is not reported. */
 type IsNeutral = (value: unknown) => boolean;
 
-/** Parameters that may be left out, by name. */
+/** Parameters that may be ignored, by name. */
 export type Hints = Readonly<Record<string, IsNeutral>>;
 
 const always: IsNeutral = () => true;
@@ -15,7 +15,7 @@ const oneOf =
 const isEmpty: IsNeutral = (value) =>
   typeof value === 'object' && Object.keys(value ?? {}).length === 0;
 
-/** Say who asks, how to route, cache, store or bill the call: no answer differs by them. */
+/** Parameters for identity, routing, caching, storage or billing. They do not affect the answer. */
 const ABOUT_THE_CALL: Hints = {
   user: always,
   user_id: always,
@@ -120,7 +120,7 @@ export const COMPLETION_HINTS: Hints = {
   perf_metrics_in_response: oneOf(false),
 };
 
-/** The same for completions of texts. */
+/** Hints of text completions. */
 export const TEXT_HINTS: Hints = {
   ...COMPLETION_HINTS,
   frequency_penalty: oneOf(0),
@@ -128,7 +128,7 @@ export const TEXT_HINTS: Hints = {
   top_k: oneOf(0, -1),
 };
 
-/** The same for messages, from the reference of Anthropic (November 2026), its betas included. */
+/** Hints of the messages protocol, from Anthropic's reference including betas (November 2026). */
 export const MESSAGE_HINTS: Hints = {
   ...ABOUT_THE_CALL,
   service_tier: oneOf('auto', 'standard_only'),
@@ -159,9 +159,9 @@ export const RESPONSE_HINTS: Hints = {
   moderation: never,
 };
 
-/** The same of the Gemini protocol, from the reference of Google and its SDK (November 2026). */
+/** Hints of the Gemini protocol, from Google's reference and SDK (November 2026). */
 export const CONTENT_HINTS: Hints = {
-  // The address names it.
+  // Named by the URL.
   model: always,
   labels: always,
   store: oneOf(false),
@@ -169,7 +169,7 @@ export const CONTENT_HINTS: Hints = {
   safetySettings: isEmpty,
 };
 
-/** Those of its generationConfig. */
+/** Hints in generationConfig. */
 export const GENERATION_HINTS: Hints = {
   responseLogprobs: oneOf(false),
   logprobs: oneOf(0),
@@ -259,7 +259,7 @@ export const SPEECH_HINTS: Hints = {
   stream: oneOf(false),
 };
 
-/** The body without the parameters whose value changes nothing. */
+/** The body without parameters whose value has no effect. */
 export function withoutNeutral(
   body: Readonly<Record<string, unknown>>,
   neutral: Hints,

@@ -6,11 +6,11 @@ import { NO_EFFORT } from '../../provider/index.js';
 import type { TranslatedCall } from './api.request.js';
 import type { FormValue } from '../../provider/index.js';
 
-/** What a request may hold at most. */
+/** Limits of a request. */
 export const MAX_MESSAGES = 10_000;
 export const MAX_TOOLS = 128;
 
-/** Longest name of a parameter that is repeated to the client. */
+/** Maximum length of a parameter name in an error message. */
 const MAX_NAME_CHARS = 200;
 
 /**
@@ -45,12 +45,12 @@ export function parameters<Schema extends z.ZodType>(
   );
 }
 
-/** How much a model is to think: a word of its service, which refuses those that it does not know. */
+/** Effort level of thinking. The service refuses unknown values. */
 export const effort = z.string().regex(/^[a-z]{1,20}$/, 'it must be a word such as low or high');
 
 const MAX_MODEL_CHARS = 200;
 
-/** A text that is not empty. PostgreSQL takes no NUL in a text, and no half of a surrogate pair. */
+/** A non-empty text without NUL and lone surrogates, which PostgreSQL refuses. */
 export const plainText = (longest: number) =>
   z
     .string()
@@ -66,7 +66,7 @@ export const modelName = plainText(MAX_MODEL_CHARS)
 
 const AGENT = /^agent-([1-9]\d{0,15})$/;
 
-/** The agent that the id of a model stands for; undefined for a model. */
+/** The agent id in a model id; undefined for a model. */
 export function agentIdIn(model: string): number | undefined {
   const [, digits] = AGENT.exec(model) ?? [];
   return digits === undefined ? undefined : Number(digits);
@@ -74,7 +74,7 @@ export function agentIdIn(model: string): number | undefined {
 
 type Issue = z.core.$ZodIssue;
 
-/** Of a value that fits none of several forms, what is wrong with the form that it fits best. */
+/** The issue of the best-fitting union member. */
 function deepest(issue: Issue | undefined): Issue | undefined {
   if (issue?.code !== 'invalid_union') return issue;
   const tried = issue.errors.flatMap(([first]) => (first ? [first] : []));
@@ -84,12 +84,12 @@ function deepest(issue: Issue | undefined): Issue | undefined {
   return inner && rankOf(inner) > 2 * issue.path.length ? inner : issue;
 }
 
-/** How well a value fits the form that this is wrong with: the deeper the better, and best with the type of the form. */
+/** Rank of a union member by its issue: deeper issues rank higher, and a wrong type ranks lowest at its depth. */
 function rankOf({ path, code }: Issue): number {
   return 2 * path.length + (code === 'invalid_type' ? 0 : 1);
 }
 
-/** What zod calls the types of JSON, in words of people. */
+/** Display names of zod's JSON types. */
 const TYPES: Readonly<Record<string, Phrase>> = {
   string: phrase`a text`,
   number: phrase`a number`,
@@ -101,10 +101,10 @@ const TYPES: Readonly<Record<string, Phrase>> = {
   null: phrase`null`,
 };
 
-/** Values that are named when a parameter has another one. */
+/** Maximum allowed values listed in an error message. */
 const MAX_NAMED_VALUES = 20;
 
-/** What is expected of the value. */
+/** Describes the expected value. */
 function problemOf(issue: Issue | undefined): Phrase {
   switch (issue?.code) {
     case 'invalid_type':
@@ -112,7 +112,7 @@ function problemOf(issue: Issue | undefined): Phrase {
     case 'invalid_value':
       return phrase`it must be ${valuesOf(issue.values)}`;
     case 'invalid_union': {
-      // Of a value that has the type of no form, the types of all; of one without a known discriminator, the known ones.
+      // Lists the types of all members if none matches, or the allowed discriminators.
       if ('options' in issue && Array.isArray(issue.options)) {
         return phrase`it must be ${valuesOf(issue.options)}`;
       }
@@ -127,7 +127,7 @@ function problemOf(issue: Issue | undefined): Phrase {
       return sizeProblem(issue);
     case 'invalid_format':
     case 'custom':
-      // Written where the rule is.
+      // The rule defines its own message.
       return asPhrase(issue.message);
     default:
       return phrase`its value has none of the supported forms`;
@@ -169,13 +169,13 @@ function nameOf(path: readonly PropertyKey[]): string {
   return name === '' ? 'body' : name.slice(0, MAX_NAME_CHARS);
 }
 
-/** Null stands for a parameter that is not given. */
+/** Null counts as absent. */
 function withoutNothing(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-/** How much a model is to think, in the client's word. */
+/** Effort level of thinking as sent by the client. */
 export function effortOf(
   word: string | null | undefined,
 ): Pick<TranslatedCall, 'effort' | 'thinking'> {
@@ -183,14 +183,14 @@ export function effortOf(
   return { effort: word, ...(word === NO_EFFORT && { thinking: false }) };
 }
 
-// Fields of forms are texts, whatever they stand for.
+// Form fields are always texts.
 
-/** A flag of a form. */
+/** A boolean form field. */
 export const formFlag = z
   .union([z.boolean(), z.enum(['true', 'false', 'True', 'False', '1', '0'])])
   .transform((value) => value === true || ['true', 'True', '1'].includes(String(value)));
 
-/** A number of a form, or of the same request as JSON. */
+/** A number as a form field or in JSON. */
 export const formNumber = (min: number, max: number) =>
   z
     .union([z.number(), z.string().regex(/^\s*-?\d+(\.\d+)?\s*$/, 'a number is expected')])

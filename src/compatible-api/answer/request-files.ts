@@ -11,11 +11,11 @@ import { ParameterError } from './api.errors.js';
 import type { FilePart, ReadCall, TranslatedCall, TranslatedMessage } from './api.request.js';
 import { z } from 'zod';
 
-/** Files of one request at most. */
+/** Maximum files per request. */
 const MAX_FILES = 20;
-/** Texts of all files of one request together; some 500,000 tokens. */
+/** Maximum characters of all files of one request, about 500,000 tokens. */
 const MAX_TEXT_CHARS = 2_000_000;
-/** Texts that are kept for the next turn of a conversation, which sends its files again. */
+/** Cache size of texts for the next turn of a conversation, which sends its files again. */
 const MAX_KEPT_CHARS = 8_000_000;
 const KEPT_MS = 10 * 60_000;
 
@@ -25,7 +25,7 @@ const KEPT_MS = 10 * 60_000;
  */
 @Injectable()
 export class RequestFiles {
-  /** By tenant and content: who sends a file learns nothing of what others have sent. */
+  /** Keyed by tenant and content, so that a sender learns nothing about files of others. */
   private readonly texts = new LRUCache<string, string>({
     maxSize: MAX_KEPT_CHARS,
     ttl: KEPT_MS,
@@ -34,7 +34,7 @@ export class RequestFiles {
 
   constructor(private readonly documents: DocumentReader) {}
 
-  /** ParameterError for a file that cannot be read, or where there are too many. */
+  /** Throws ParameterError for a file that cannot be read, or for too many files. */
   async read(caller: Caller, call: TranslatedCall, signal: AbortSignal): Promise<ReadCall> {
     const files = call.messages.flatMap(filesOf);
     if (files.length === 0) return withTexts(call, new Map());
@@ -81,7 +81,7 @@ export class RequestFiles {
   }
 }
 
-/** The files of a message that are to be read. */
+/** The files of a message that need reading. */
 export function filesOf({ role, content }: TranslatedMessage): FilePart[] {
   if (role !== 'user' || typeof content === 'string') return [];
   return content.filter((part) => part.type === 'file');
@@ -102,12 +102,12 @@ export function withTexts(call: TranslatedCall, texts: ReadonlyMap<FilePart, str
   return { ...call, messages };
 }
 
-/** As chat files. */
+/** Same limit as for chat files. */
 export const MAX_FILE_NAME_CHARS = 255;
 
 const DATA = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,/i;
 
-/** The content of a file as an address of data. Some clients send the base64 alone. */
+/** The content of a data URL. Some clients send bare base64. */
 export const fileData = z
   .string()
   .min(1)
@@ -116,7 +116,7 @@ export const fileData = z
     'it must be a data address with base64, such as data:application/pdf;base64,…',
   );
 
-/** The suffix of files whose name is not known, by their type. PDF is what clients send without saying so. */
+/** Suffix of unnamed files by media type. Files without a type are PDFs in practice. */
 const SUFFIXES: Readonly<Record<string, string>> = {
   'text/plain': 'txt',
   'text/markdown': 'md',
@@ -141,7 +141,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
 };
 
-/** A file of a request. `data` is an address of data or base64. */
+/** A file of a request. `data` is a data URL or base64. */
 export function filePartOf(
   data: string,
   name: string | null | undefined,

@@ -18,7 +18,7 @@ export interface CountOptions extends Pick<RelayOptions, 'headers' | 'signal'> {
   readonly trail: CallTrail;
 }
 
-/** Tokens of requests as their services count them. */
+/** Token counts of requests by their services. */
 @Injectable()
 export class UpstreamTokenCounts {
   constructor(
@@ -26,7 +26,7 @@ export class UpstreamTokenCounts {
     private readonly calls: UpstreamCalls,
   ) {}
 
-  /** Undefined where the service speaks another protocol or does not count. Fails like UpstreamCalls. */
+  /** Undefined if the service speaks another protocol or cannot count. Fails like UpstreamCalls. */
   async count(
     caller: Caller,
     model: ResolvedChatModel,
@@ -47,7 +47,7 @@ export class UpstreamTokenCounts {
   }
 }
 
-/** What a call would take of the window of the model, by its vocabulary or as an estimate. Files count as images. */
+/** Tokens of a call, counted by the model's tokenizer or estimated. Files count as images. */
 export async function estimateCallTokens(
   { messages, tools = [] }: Pick<TranslatedCall, 'messages' | 'tools'>,
   modelName: string,

@@ -4,10 +4,10 @@ import { ParameterError } from './api.errors.js';
 import type { TurnPart } from '../../agent/index.js';
 import type { EmulatedChoice } from './api.request.js';
 
-/** Of the tools of a request, those that may be called. */
+/** The callable tools of a request. */
 export interface NamedTools {
   readonly mode: 'auto' | 'required';
-  /** Each with the path of its parameter. */
+  /** The tools with their parameter paths. */
   readonly names: readonly (readonly [param: string, name: string])[];
 }
 
@@ -45,7 +45,7 @@ type Parts = AsyncIterable<readonly TurnPart[]>;
 interface Further {
   /** Asks the model again, with further messages. */
   readonly ask: (more: readonly ChatMessage[]) => Parts;
-  /** No tool was called after all. */
+  /** Called if no tool was called. */
   readonly onMissing: () => void;
 }
 
@@ -68,7 +68,7 @@ export function withChoice(
   return calling(first, { ...further, ask });
 }
 
-/** The answer without the calls that follow the first: the model makes them again when it has read the result of that. */
+/** The answer with only its first call; the model repeats the others after reading its result. */
 async function* firstCallOnly(answer: Parts): Parts {
   let hasCalled = false;
   for await (const parts of answer) {
@@ -82,7 +82,7 @@ async function* firstCallOnly(answer: Parts): Parts {
   }
 }
 
-/** Held until a tool is called, because it is replaced where none is. */
+/** Buffers the answer until a tool is called, because it is replaced otherwise. */
 async function* calling(answer: Parts, { ask, onMissing }: Further): Parts {
   const bufferedParts: TurnPart[] = [];
   let hasCalled = false;
@@ -94,7 +94,7 @@ async function* calling(answer: Parts, { ask, onMissing }: Further): Parts {
   if (hasCalled) return;
   const text = bufferedParts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
   const finish = bufferedParts.findLast((part) => part.type === 'finish');
-  // An answer that was cut or declined would be so again.
+  // A truncated or refused answer would not change.
   if (finish?.reason !== 'stop') {
     onMissing();
     yield bufferedParts;
@@ -108,6 +108,6 @@ async function* calling(answer: Parts, { ask, onMissing }: Further): Parts {
     again.push(...parts);
   }
   if (!again.some(({ type }) => type === 'tool-call')) onMissing();
-  // Both calls were paid for.
+  // Both calls were billed.
   yield [...bufferedParts.filter(({ type }) => type === 'usage'), ...again];
 }

@@ -4,7 +4,7 @@ const MAX_ID_CHARS = 220;
 export const USUAL_MODELS_PAGE = 20;
 const MAX_MODELS_PAGE = 1_000;
 
-/** Read for clients that send anthropic-version. */
+/** Query of the model list for clients that send anthropic-version. */
 export class ModelsQuery extends Input({
   limit: Whole({
     optional: true,
@@ -19,7 +19,7 @@ export class ModelsQuery extends Input({
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
-/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+/** Nest drops the type Array next to oneOf, and accepts no schema without a type. */
 const TEXT_OR_OBJECTS = { type: Array, oneOf: [TEXT, OBJECTS] } as const;
 const FLAG = { type: 'boolean' } as const;
 const NUMBER = { type: 'number' } as const;

@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** The status of the protocol for a service that is overloaded; 503 is left to Plinth itself. */
+/** The protocol's status for an overloaded service; 503 is reserved for Plinth itself. */
 const OVERLOADED = 529;
 
 /** Failures of the Messages interface: real HTTP statuses, and `{type: 'error', error: {type, message}, request_id}`. */
@@ -33,7 +33,7 @@ export const anthropicFailures: FailureShape = {
   answer: anthropicFailure,
 };
 
-/** Models and files are shared with the interface of OpenAI; clients of this one name their version. */
+/** Routes shared with the OpenAI interface; Anthropic clients are recognised by anthropic-version. */
 export const anthropicSharedFailures: FailureShape = {
   paths: /^\/v1\/(models|files)(\/|$)/i,
   header: VERSION,
@@ -59,7 +59,7 @@ export function anthropicFailure(failure: Failure): ShapedFailure {
   };
 }
 
-/** How the protocol begins the message of a request that is too long. Clients shorten their conversation by it. */
+/** Beginning of the message for a request that is too long. Clients match it to shorten their conversation. */
 const TOO_LONG = 'prompt is too long';
 
 function messageOf(failure: Failure): string {

@@ -22,7 +22,7 @@ export class AnthropicFailureView extends View({
   request_id: nullable(text({ description: 'Also in the headers request-id and X-Request-Id' })),
 }) {}
 
-/** A relayed model may answer more fields. */
+/** A relayed model may return more fields. */
 export class TokenCountView extends View({
   input_tokens: integer({ description: 'Counted by the service, or estimated by Plinth' }),
 }) {}
@@ -59,7 +59,7 @@ export class AnthropicModelsView extends View({
   last_id: nullable(text()),
 }) {}
 
-/** What messages always have. Those of a relayed model have its other fields as well. */
+/** Fields that every message has. A relayed model may return more. */
 export const MESSAGE_SCHEMA = {
   type: 'object',
   required: ['id', 'type', 'role', 'model', 'content', 'stop_reason'],
@@ -72,7 +72,7 @@ export const MESSAGE_SCHEMA = {
     stop_reason: { type: 'string', nullable: true, example: 'end_turn' },
     stop_sequence: { type: 'string', nullable: true },
     usage: {
-      // A relayed model answers what its service does.
+      // A relayed answer passes its service's fields through.
       anyOf: [{ type: 'object', nullable: true, additionalProperties: true }, {}],
     },
     sources: {

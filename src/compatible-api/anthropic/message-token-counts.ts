@@ -68,7 +68,7 @@ async function estimated(
 
 type Content = z.output<typeof content>;
 
-/** What of a message takes tokens: files as images, and no thinking, which no model is told again. */
+/** The parts of a message that count: files count as images, and thinking is not sent again. */
 function partsOf(messageContent: Content): ContentPart[] {
   if (typeof messageContent === 'string')
     return messageContent === '' ? [] : [{ type: 'text', text: messageContent }];

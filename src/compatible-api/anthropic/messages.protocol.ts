@@ -79,7 +79,7 @@ export class MessagesRequest implements ApiRequest {
   private constructor(
     readonly model: string,
     readonly stream: boolean,
-    /** As the client sent it. */
+    /** The unmodified body of the client. */
     private readonly clientBody: ApiRequest['body'],
     headers: RelayedRequest['headers'],
   ) {
@@ -87,7 +87,7 @@ export class MessagesRequest implements ApiRequest {
     this.body = relayedBody(clientBody);
   }
 
-  /** Reads what Plinth itself needs of a request. Throws ParameterError. */
+  /** Validates the parameters that Plinth itself needs. Throws ParameterError. */
   static of(body: unknown, headers: RelayedRequest['headers']): MessagesRequest {
     const { model, stream = false, thread } = parameters(anyRequest, body);
     if (thread !== undefined) throw new ThreadError();
@@ -107,7 +107,7 @@ export class MessagesRequest implements ApiRequest {
   }
 }
 
-/** The body for a service of the protocol: without thinking that Plinth has signed, which the service would refuse. */
+/** The body for a service of this protocol, without thinking signed by Plinth, which the service would refuse. */
 export function relayedBody(body: ApiRequest['body']): ApiRequest['body'] {
   return withAssistantMessages(body, withoutOwnThinking);
 }
@@ -122,13 +122,13 @@ function withoutOwnThinking(message: Readonly<Record<string, unknown>>): object 
   return others.length === content.length ? message : { ...message, content: others };
 }
 
-/** A hint that changes no answer. */
+/** A hint without effect on the answer. */
 const cache = { cache_control: z.looseObject({ type: z.string() }).nullish() };
 
 const textBlock = z.strictObject({
   type: z.literal('text'),
   text: z.string(),
-  // Of answers, which clients send back.
+  // Fields of answers that clients send back.
   citations: z.array(z.unknown()).nullish(),
   ...cache,
 });
@@ -147,7 +147,7 @@ const imageBlock = z.strictObject({
   ]),
   ...cache,
 });
-/** Files by the id of an upload belong to the service of Anthropic. An address is fetched by no one but it. */
+/** Uploaded files exist only at Anthropic's service, and only it fetches URLs. */
 const documentBlock = z.strictObject({
   type: z.literal('document'),
   source: z.discriminatedUnion('type', [
@@ -171,7 +171,7 @@ const documentBlock = z.strictObject({
   ]),
   title: z.string().max(MAX_FILE_NAME_CHARS).nullish(),
   context: z.string().nullish(),
-  // No other protocol cites.
+  // Other protocols have no citations.
   citations: z.looseObject({}).nullish(),
   ...cache,
 });
@@ -203,7 +203,7 @@ const callBlock = z.strictObject({
   caller: z.looseObject({ type: z.string() }).nullish(),
   ...cache,
 });
-// A model is told again what it thought only by the state in a signature that Plinth made.
+// Thinking is returned to a model only as the state in a signature made by Plinth.
 const thinkingBlocks = [
   z.strictObject({
     type: z.literal('thinking'),
@@ -244,7 +244,7 @@ const tool = z.strictObject({
   input_schema: z.record(z.string(), z.unknown()),
   strict: z.boolean().nullish(),
   allowed_callers: z.array(z.literal('direct')).nullish(),
-  // Hints: every tool is offered, with its schema alone, and arguments come whole.
+  // Hints without effect: every tool is offered with only its schema, and arguments arrive complete.
   defer_loading: z.boolean().nullish(),
   eager_input_streaming: z.boolean().nullish(),
   input_examples: z.array(z.unknown()).nullish(),
@@ -259,7 +259,7 @@ const outputFormat = z.strictObject({
   schema: z.record(z.string(), z.unknown()),
 });
 
-/** Every parameter that can be translated. */
+/** All parameters that can be translated. */
 const translatedRequest = z.strictObject({
   model: z.string(),
   max_tokens: z.number().int().min(1).max(1_000_000),
@@ -300,14 +300,14 @@ const translatedRequest = z.strictObject({
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
-/** Parameters that change what is asked for, at the value at which they do not. */
+/** Parameters with the value at which they have no effect. */
 const WITHOUT_EFFECT: Hints = {
   mcp_servers: (value) => Array.isArray(value) && value.length === 0,
-  // Any other value is a promise about where data is processed.
+  // Any other value promises where data is processed.
   inference_geo: (value) => value === 'global',
 };
 
-/** Tools that the service of Anthropic runs itself, by the beginnings of their types. A model of another service answers without them. */
+/** Type prefixes of the tools that Anthropic's service runs itself. Models of other services answer without them. */
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search_tool)_/;
 
 function withoutServerTools(
@@ -321,7 +321,7 @@ function withoutServerTools(
   return { ...body, tools: clientToolPlaces.map((at): unknown => tools[at]) };
 }
 
-/** Places in `tools` of those that the client runs itself. */
+/** Indexes in `tools` of the tools that the client runs itself. */
 function findClientTools({ tools }: ApiRequest['body']): number[] {
   if (!Array.isArray(tools)) return [];
   return [...tools.keys()].filter(
@@ -338,7 +338,7 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
   if (output_config?.task_budget) ignored.add('output_config.task_budget');
   const prompt = system === undefined ? '' : joined(system);
   const format = output_config?.format ?? output_format;
-  // Without the parameter a model does not think; an agent decides itself.
+  // A model does not think unless the parameter is set; an agent decides itself.
   const isAgent = agentIdIn(request.model) !== undefined;
   const thinks = thinking || !isAgent ? (thinking?.type ?? 'disabled') !== 'disabled' : undefined;
   return {
@@ -392,7 +392,7 @@ function joined(content: z.output<typeof texts>): string {
 
 type Content<Role> = Extract<z.output<typeof message>, { role: Role }>['content'];
 
-/** Results of tools are messages of their own, which hold text alone: their images and files follow in the message of the user. */
+/** Tool results become separate messages that hold only text; their images and files follow in the user message. */
 function userMessages(
   content: Content<'user'>,
   names: ReadonlyMap<string, string>,
@@ -431,7 +431,7 @@ function userMessages(
   return [...results, { role: 'user', content: withoutParts(parts) }];
 }
 
-/** Services that take lists of texts take a single text, too, but not the other way round. */
+/** Every service accepts a single text, but not every one accepts a list of parts. */
 function withoutParts(
   parts: readonly (ContentPart | FilePart)[],
 ): string | readonly (ContentPart | FilePart)[] {
@@ -568,7 +568,7 @@ type Block =
   | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; input: object; caller: { type: 'direct' } };
 
-/** One answer in the form of the protocol, as events or in one piece. */
+/** Writes one answer in the protocol, as events or as one body. */
 class MessageWriter implements AnswerWriter {
   private readonly base: object;
   private readonly answer: CollectedAnswer;
@@ -645,12 +645,12 @@ class MessageWriter implements AnswerWriter {
         return opened + this.delta({ type: 'thinking_delta', thinking });
       }
       case 'tool-call':
-        // Written at the end, behind the state that belongs to it.
+        // Written at the end, after its state.
         return '';
     }
   }
 
-  /** The blocks of the calls, which are the last ones of an answer. What the service wants back with them comes before. */
+  /** The blocks of the tool calls, which end an answer. The provider state precedes them. */
   private callTools(): string {
     const { calls, providerState } = this.answer;
     if (calls.length === 0) return '';
@@ -667,7 +667,7 @@ class MessageWriter implements AnswerWriter {
     return opened + this.delta({ type: 'input_json_delta', partial_json: json }) + this.close();
   }
 
-  /** In the signature of the thinking just before, or else in a block of its own. */
+  /** Puts the provider state into the signature of the preceding thinking, otherwise into its own block. */
   private sign(state: string): string {
     const block = this.content.at(-1);
     if (this.isOpen && block?.type === 'thinking') {
@@ -686,19 +686,19 @@ class MessageWriter implements AnswerWriter {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      // Known at the end; the counts of message_delta are those of the whole message.
+      // Final counts are only known at the end; message_delta has those of the whole message.
       usage: { ...NOT_COUNTED, input_tokens: 0, output_tokens: 0 },
     };
     return event({ type: 'message_start', message }) + event({ type: 'ping' });
   }
 
-  /** Continues a block of the type, or begins it as `empty`. */
+  /** Continues an open block of the type, or starts a new one from `empty`. */
   private open(empty: Block): string {
     if (this.isOpen && this.content.at(-1)?.type === empty.type) return '';
     const before = this.begin() + this.close();
     const index = this.content.push(empty) - 1;
     this.isOpen = true;
-    // Written as it is now: it grows.
+    // Serialized now, because it grows later.
     return before + event({ type: 'content_block_start', index, content_block: empty });
   }
 
@@ -738,7 +738,7 @@ class MessageWriter implements AnswerWriter {
     const cached = Math.min(used.cachedInputTokens ?? 0, used.inputTokens);
     return {
       ...NOT_COUNTED,
-      // This protocol counts cached tokens beside the input.
+      // This protocol does not include cached tokens in the input.
       input_tokens: used.inputTokens - cached,
       cache_read_input_tokens: cached,
       output_tokens: used.outputTokens,

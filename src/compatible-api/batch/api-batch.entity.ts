@@ -15,10 +15,10 @@ import {
   Varchar,
 } from '../../platform/database/index.js';
 
-/** The interface that a batch was made through, and whose form its results have. */
+/** The API through which a batch was created; it determines the format of the results. */
 export type BatchProtocol = 'openai' | 'messages';
 
-/** In the words of OpenAI. Only the first four are of a batch that has not ended. */
+/** OpenAI's statuses. A batch with one of the first four has not ended. */
 export type BatchStatus =
   | ('validating' | 'in_progress' | 'finalizing' | 'cancelling')
   | ('failed' | 'completed' | 'expired' | 'cancelled');
@@ -26,7 +26,7 @@ export type BatchStatus =
 /** Why the file of a batch was refused. */
 export interface BatchProblem {
   readonly code: string;
-  /** From 1; null where it is of the whole file. */
+  /** Line number from 1; null for the whole file. */
   readonly line: number | null;
   readonly message: string;
   readonly param: string | null;
@@ -40,23 +40,23 @@ export interface BatchUsage {
   readonly reasoning: number;
 }
 
-/** A list of requests that are answered in the background, its user's alone. */
+/** Requests answered in the background, visible only to their owner. */
 @Entity({ name: 'api_batch' })
 export class ApiBatch {
-  /** In the order of the lists. */
+  /** Sequence number that orders lists. */
   @GeneratedId() number: number;
   @Varchar(50) id: string;
   @TenantId() tenantId: string;
   @Bigint() userId: number;
   @Varchar(20) homeTenantId: string;
-  /** Null: its lines have the rights of the user. */
+  /** Null gives the lines the rights of the user. */
   @Bigint(nullable) apiKeyId: number | null;
   @Varchar(10) protocol: BatchProtocol;
-  /** The path of its requests. */
+  /** The path of the requests. */
   @Varchar(50) endpoint: string;
   @Json() headers: Readonly<Record<string, string>>;
   @Json(nullable) metadata: Readonly<Record<string, string>> | null;
-  /** Null: its lines name several, or none. */
+  /** Null if the lines name several models, or none. */
   @Varchar(200, nullable) modelName: string | null;
   @Varchar(20) status: BatchStatus;
   @Json(nullable) errors: readonly BatchProblem[] | null;
@@ -76,11 +76,11 @@ export class ApiBatch {
   @Timestamp(nullable) cancelTime: Date | null;
   @Timestamp(nullable) endTime: Date | null;
   @Timestamp() expireTime: Date;
-  /** No line begins before, because a limit was reached. */
+  /** No line starts before this time, because a limit was reached. */
   @Timestamp() dueTime: Date;
-  /** When a line last began: batches take turns. */
+  /** Last start of a line, for round robin between batches. */
   @Timestamp() servedTime: Date;
-  /** Of the process that reads its file or writes its results. */
+  /** Lease of the process that reads the file or writes the results. */
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;
 }
@@ -91,14 +91,14 @@ export type EndedLineStatus = 'succeeded' | 'errored' | 'canceled' | 'expired';
 @Entity({ name: 'api_batch_line' })
 export class ApiBatchLine {
   @Bigint(primary) batchNumber: number;
-  /** From 0. */
+  /** Position from 0. */
   @Integer(primary) position: number;
   @TenantId() tenantId: string;
   @Varchar(512) customId: string;
   /** JSON of the body; null once the line has ended. */
   @Text(nullable) request: string | null;
   @Varchar(10) status: 'waiting' | 'running' | EndedLineStatus;
-  /** How often it has begun without being put back. */
+  /** Number of attempts that count. */
   @Smallint() attempts: number;
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;

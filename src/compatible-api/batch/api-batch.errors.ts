@@ -6,7 +6,7 @@ import {
 } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 
-/** There is no such batch of the caller. */
+/** The caller has no such batch. */
 export class UnknownBatchError extends DomainError {
   readonly code = 404;
 
@@ -28,7 +28,7 @@ export class OpenBatchError extends ConflictError {
   }
 }
 
-/** The results of a batch that has not ended, or that were deleted. */
+/** The batch has not ended, or its results were deleted. */
 export class NoResultsError extends DomainError {
   readonly code = 404;
 
@@ -47,7 +47,7 @@ export class TooManyBatchesError extends TooManyRequestsError {
   }
 }
 
-/** What is left of a batch is not answered: the key that it was made with is no longer valid, or its user may not act any more. */
+/** The remaining lines are not answered, because the batch's key is invalid or its user has lost access. */
 export class BatchOwnerError extends UnauthenticatedError {
   constructor(hasKey: boolean) {
     super(
@@ -58,7 +58,7 @@ export class BatchOwnerError extends UnauthenticatedError {
   }
 }
 
-/** The processes that answered the line have all stopped. */
+/** Every process that answered the line has stopped. */
 export class InterruptedLineError extends DomainError {
   readonly code = 500;
 

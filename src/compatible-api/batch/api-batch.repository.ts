@@ -14,13 +14,13 @@ import type {
   EndedLineStatus,
 } from './api-batch.entity.js';
 
-/** How long a batch or a line counts as worked on after its process was last heard of. */
+/** Lease of a batch or a line since the last renewal. */
 const LEASE_SECONDS = 60;
 
-/** Attempts of a line whose services failed, or whose processes have stopped. */
+/** Maximum attempts of a line after service failures or stopped processes. */
 export const MAX_ATTEMPTS = 5;
 
-/** Rows that one statement of a sweep changes. */
+/** Rows changed by one sweep statement. */
 const SWEPT_AT_ONCE = 1_000;
 
 export type NewBatch = Pick<
@@ -33,10 +33,10 @@ export type NewBatch = Pick<
 
 export type NewLine = Pick<ApiBatchLine, 'position' | 'customId'> & { readonly request: string };
 
-/** A batch that this process reads or ends, until its lease is over. */
+/** A batch that this process has leased to read or end it. */
 export type LeasedBatch = ApiBatch & { readonly leaseToken: string };
 
-/** A line that this process answers, until its lease is over. */
+/** A line that this process has leased to answer it. */
 export interface LeasedLine extends Pick<
   ApiBatchLine,
   'batchNumber' | 'position' | 'tenantId' | 'customId' | 'attempts'
@@ -61,7 +61,7 @@ export type EndedLine = Pick<
   'position' | 'customId' | 'statusCode' | 'requestId' | 'response'
 > & { readonly status: EndedLineStatus };
 
-/** When a line is answered again, and whether this attempt was one of MAX_ATTEMPTS. */
+/** Next attempt of a line, and whether this one counts towards MAX_ATTEMPTS. */
 export interface PutBack {
   readonly seconds: number;
   readonly isCounted: boolean;
@@ -74,7 +74,7 @@ export interface BatchEnd {
   readonly usage: BatchUsage | null;
 }
 
-/** A page of a user's batches, newest first; `before` asks for those that were made later than it. */
+/** A page of a user's batches, newest first; `before` selects newer ones. */
 export interface BatchPage {
   readonly after?: number | undefined;
   readonly before?: number | undefined;
@@ -83,7 +83,7 @@ export interface BatchPage {
 
 interface EndedLinesPage {
   readonly statuses: readonly EndedLineStatus[];
-  /** Position of the last line of the page before. */
+  /** Position of the last line of the previous page. */
   readonly after: number;
   readonly limit: number;
 }
@@ -100,7 +100,7 @@ const COUNTED = (status: string): string => `
 const HAS_OPEN_LINES = `EXISTS (SELECT FROM api_batch_line l
    WHERE l.batch_number = b.number AND l.status IN ('waiting', 'running'))`;
 
-/** Batches take turns, line by line. What another process is claiming is passed over. */
+/** Round robin over batches, line by line. Rows locked by another process are skipped. */
 const CLAIM_LINE = `
   WITH chosen AS (
     SELECT b.number FROM api_batch b
@@ -123,7 +123,7 @@ const CLAIM_LINE = `
              json_build_object('id', b.id, 'protocol', b.protocol, 'endpoint', b.endpoint, 'headers', b.headers,
                'userId', b.user_id, 'homeTenantId', b.home_tenant_id, 'apiKeyId', b.api_key_id) AS batch`;
 
-/** A line that was put back or taken over meanwhile is another's, and stays as it is. */
+/** Lines that were put back or taken over meanwhile are not changed. */
 const END_LINE = `
   WITH ended AS (
     UPDATE api_batch_line
@@ -133,7 +133,7 @@ const END_LINE = `
   UPDATE api_batch b SET ${COUNTED('$5::text')} FROM ended
    WHERE b.tenant_id = $1 AND b.number = ended.batch_number RETURNING b.number`;
 
-/** Lines of one batch that have not begun. It has nothing to wait for any more. */
+/** Ends the lines of one batch that have not begun, and clears its delay. */
 const END_WAITING = `
   WITH lines AS (
     UPDATE api_batch_line SET status = $3::text, status_code = $4, response = $5, request = NULL
@@ -141,7 +141,7 @@ const END_WAITING = `
   ended AS (SELECT batch_number, count(*)::integer AS count FROM lines GROUP BY 1)
   UPDATE api_batch b SET due_time = now(), ${COUNTED('$3::text')} FROM ended WHERE b.tenant_id = $1 AND b.number = ended.batch_number`;
 
-/** Lines whose batch was cancelled, or whose time is over. */
+/** Lines of cancelled or expired batches. */
 const END_OVERDUE = `
   WITH lines AS (
     UPDATE api_batch_line l
@@ -153,7 +153,7 @@ const END_OVERDUE = `
   ended AS (SELECT batch_number, status, count(*)::integer AS count FROM lines GROUP BY 1, 2)
   UPDATE api_batch b SET due_time = now(), ${COUNTED('ended.status')} FROM ended WHERE b.number = ended.batch_number`;
 
-/** Lines whose process was not heard of any more. Of those that were begun too often the response says so. */
+/** Lines with an expired lease. Those with too many attempts fail. */
 const RECOVER = `
   WITH lines AS (
     UPDATE api_batch_line
@@ -169,7 +169,7 @@ const RECOVER = `
     SELECT batch_number, count(*)::integer AS count FROM lines WHERE status = 'errored' GROUP BY 1)
   UPDATE api_batch b SET ${COUNTED("'errored'")} FROM ended WHERE b.number = ended.batch_number`;
 
-/** All statements on single batches ask for those of one user of one tenant; the others are those of the worker. */
+/** Statements on single batches are scoped to one user of one tenant; the worker uses the others. */
 @Injectable()
 export class ApiBatchRepository {
   constructor(private readonly database: Database) {}
@@ -195,7 +195,7 @@ export class ApiBatchRepository {
     return row.number;
   }
 
-  /** Adds lines. Those that are there already stay as they are. */
+  /** Adds lines. Existing ones are not changed. */
   async addLines({ tenantId, number }: BatchKey, lines: readonly NewLine[]): Promise<void> {
     await this.database.query(
       `WITH added AS (
@@ -236,7 +236,7 @@ export class ApiBatchRepository {
     return before === undefined ? rows : rows.reverse();
   }
 
-  /** How many batches of the user have not ended. */
+  /** Number of the user's batches that have not ended. */
   async countOpen({ tenantId, userId }: Owner): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT count(*)::integer AS count FROM api_batch
@@ -262,12 +262,12 @@ export class ApiBatchRepository {
     await this.database.repository(ApiBatch).delete({ tenantId, number });
   }
 
-  /** A batch whose file is to be read. */
+  /** Claims a batch whose file is unread. */
   claimInput(token: string): Promise<BatchKey | undefined> {
     return this.claim(token, `b.status = 'validating'`);
   }
 
-  /** A batch all of whose lines have ended. Its status says so, unless it was cancelled. */
+  /** Claims a batch whose lines have all ended, and marks it as finalizing unless it was cancelled. */
   claimEnd(token: string): Promise<BatchKey | undefined> {
     return this.claim(
       token,
@@ -297,7 +297,7 @@ export class ApiBatchRepository {
     return row;
   }
 
-  /** The batch, if the lease of the token is still its own. */
+  /** The batch, if the token still has its lease. */
   async claimed({ tenantId, number }: BatchKey, token: string): Promise<LeasedBatch | undefined> {
     const batch = await this.database.repository(ApiBatch).findOneBy({ tenantId, number });
     return batch?.leaseToken === token ? (batch as LeasedBatch) : undefined;
@@ -331,7 +331,7 @@ export class ApiBatchRepository {
     );
   }
 
-  /** The batch is taken up again after the time, by any process. */
+  /** Any process takes up the batch again after this time. */
   async putOff({ tenantId, number, leaseToken }: LeasedBatch, seconds: number): Promise<void> {
     await this.database.query(
       `UPDATE api_batch SET lease_token = NULL, lease_until = NULL, due_time = now() + make_interval(secs => $4)
@@ -340,7 +340,7 @@ export class ApiBatchRepository {
     );
   }
 
-  /** Lines that have ended so, in the order of the batch. */
+  /** Lines with these statuses, in the order of the batch. */
   async endedLines(
     { tenantId, number }: BatchKey,
     { statuses, after, limit }: EndedLinesPage,
@@ -353,7 +353,7 @@ export class ApiBatchRepository {
     );
   }
 
-  /** Ends the batch, whose lines are in its files from then on. False where another process has taken it over. */
+  /** Ends the batch and deletes its lines, which are now in its files. False if another process has taken it over. */
   async end(
     { tenantId, number, leaseToken }: LeasedBatch,
     { status, outputFile, errorFile, usage }: BatchEnd,
@@ -376,7 +376,7 @@ export class ApiBatchRepository {
     return true;
   }
 
-  /** The next line of a batch whose turn it is, but of none of these users. */
+  /** Claims the next line, skipping batches of these users. */
   async claimLine(token: string, passedUsers: readonly number[]): Promise<LeasedLine | undefined> {
     const [line] = await acrossTenants('claim of a line of a batch', () =>
       this.database.query<LeasedLine>(CLAIM_LINE, [token, passedUsers, LEASE_SECONDS]),
@@ -384,7 +384,7 @@ export class ApiBatchRepository {
     return line;
   }
 
-  /** False where the line is no longer that of the token. */
+  /** False if the token has lost the line. */
   async endLine(line: LeasedLine, end: LineEnd): Promise<boolean> {
     const { tenantId, batchNumber, position, token } = line;
     const rows = await this.database.query(END_LINE, [
@@ -404,7 +404,7 @@ export class ApiBatchRepository {
     ]);
   }
 
-  /** The line has not been answered: it begins again, and with it its batch, after the time. */
+  /** Puts an unanswered line back; the line and its batch are delayed. */
   async putBack(line: LeasedLine, { seconds, isCounted }: PutBack): Promise<void> {
     const { tenantId, batchNumber, position, token } = line;
     await this.database.query(
@@ -418,7 +418,7 @@ export class ApiBatchRepository {
     );
   }
 
-  /** Renews the leases of this process. Answers the tokens that it still has. */
+  /** Renews the leases of this process. Returns the tokens that are still valid. */
   async renew(tokens: readonly string[]): Promise<Set<string>> {
     const rows = await acrossTenants('renewal of batches', () =>
       this.database.query<{ token: string }>(
@@ -457,7 +457,7 @@ export class ApiBatchRepository {
     );
   }
 
-  /** Removes batches that ended before so many days; answers how many, at most 1,000. */
+  /** Removes at most 1,000 batches that ended before these days. Returns their number. */
   async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of batches', () =>
       this.database.query(

@@ -9,15 +9,15 @@ import type { NewLine } from './api-batch.repository.js';
 // The file of a batch as OpenAI describes it: one JSON object a line
 // (platform.openai.com/docs/api-reference/batch/request-input, November 2026).
 
-/** As OpenAI allows. */
+/** Maximum lines, as at OpenAI. */
 export const MAX_LINES = 50_000;
 /** Bytes of one line; the largest body of a single request. */
 const MAX_LINE_BYTES = 14 * 2 ** 20;
 const MAX_CUSTOM_ID_CHARS = 512;
-/** Problems that are listed. */
+/** Maximum problems reported. */
 const MAX_PROBLEMS = 100;
 
-/** The paths that a batch of OpenAI may ask. */
+/** Endpoints that an OpenAI batch may use. */
 export const ENDPOINTS = [
   ...(['/v1/chat/completions', '/v1/responses', '/v1/embeddings'] as const),
   ...(['/v1/completions', '/v1/moderations'] as const),
@@ -41,7 +41,7 @@ interface Problem {
   readonly param: string | null;
 }
 
-/** What is wrong with a file as far as it was read, and what its requests have in common. */
+/** Validates an input file line by line, and collects what its requests have in common. */
 export class BatchInput {
   private readonly ids = new Set<string>();
   private readonly lineProblems: BatchProblem[] = [];
@@ -51,7 +51,7 @@ export class BatchInput {
 
   constructor(private readonly endpoint: string) {}
 
-  /** Undefined for a line that is wrong or empty. */
+  /** Reads a line; undefined for an invalid or empty one. */
   read(text: string): NewLine | undefined {
     this.lines += 1;
     if (text.trim() === '') return undefined;
@@ -63,7 +63,7 @@ export class BatchInput {
     return undefined;
   }
 
-  /** A line that is longer than what is read of one. */
+  /** Records a line that exceeds the maximum length. */
   refuseLength(): void {
     this.lines += 1;
     this.requests += 1;
@@ -71,7 +71,7 @@ export class BatchInput {
     this.add({ code: 'line_too_long', message, param: null }, this.lines);
   }
 
-  /** What is wrong with the whole file. Call it when all lines were read. */
+  /** Problems of the whole file. Call it after the last line. */
   problems(): readonly BatchProblem[] {
     if (this.requests === 0) {
       return [
@@ -85,7 +85,7 @@ export class BatchInput {
     return this.lineProblems;
   }
 
-  /** Null where the requests name several models, or none. */
+  /** Null if the requests name several models, or none. */
   get modelName(): string | null {
     const [first, ...others] = this.models;
     return others.length === 0 && typeof first === 'string' ? first.slice(0, 200) : null;
@@ -171,7 +171,7 @@ function problemOf({ code, message, param }: Problem, line: number | null = null
   return { code, line, message: localized(message), param };
 }
 
-/** The lines of a file, without their ends; undefined for one that is longer than what is read of one. */
+/** The lines of a file without line endings; undefined for a line that exceeds the maximum length. */
 export async function* linesOf(
   content: AsyncIterable<Buffer>,
 ): AsyncGenerator<string | undefined, void> {
@@ -194,7 +194,7 @@ export async function* linesOf(
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       add(chunk.subarray(from, end));
       const text = take();
-      // A mark of the byte order is none of the first line.
+      // A byte order mark is not part of the first line.
       yield isFirst ? text?.replace(/^\uFEFF/, '') : text;
       isFirst = false;
       from = end + 1;

@@ -42,14 +42,14 @@ function messagesLine({ customId, status, response }: EndedLine): string {
   return `{"custom_id":${JSON.stringify(customId)},"result":{"type":"${status}"${fields}}}\n`;
 }
 
-/** JSON in one line: in its texts, ends of lines are written otherwise. */
+/** JSON on one line; line separators in texts are escaped. */
 function inLine(json: string | null): string {
   return (json ?? 'null').replace(/[\r\n]+/g, ' ');
 }
 
 export const NO_USAGE: BatchUsage = { input: 0, cached: 0, output: 0, reasoning: 0 };
 
-/** The usage with that of one more answer of any of the protocols. */
+/** Adds the usage of an answer in any protocol. */
 export function plusUsageOf(sum: BatchUsage, response: string | null): BatchUsage {
   const usage = record(record(parsed(response))['usage']);
   const input = count(usage['prompt_tokens'] ?? usage['input_tokens']);

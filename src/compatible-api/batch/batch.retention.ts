@@ -19,7 +19,7 @@ export class BatchRetention extends HourlyRound {
     super(config, 'Failed to remove old files and batches');
   }
 
-  /** One round; answers how many files and batches it has removed. */
+  /** One sweep; returns the number of removed files and batches. */
   prune(ending?: AbortSignal): Promise<number> {
     return this.sweepAll([() => this.files.sweep(), () => this.batches.sweep(KEPT_DAYS)], ending);
   }

@@ -34,14 +34,14 @@ import { LineAnswers } from './line-answers.js';
 
 const SWEEP_MS = 5_000;
 const RENEWAL_MS = 15_000;
-/** Lines that are written or read in one statement. */
+/** Lines per statement. */
 const LINES_AT_ONCE = 200;
-/** Characters of requests that are written in one statement. */
+/** Maximum characters of requests per statement. */
 const CHARS_AT_ONCE = 4_000_000;
-/** Bytes of a file of results; no limit that a batch reaches. */
+/** Maximum bytes of a result file; no batch reaches it. */
 const MAX_RESULT_BYTES = 2 ** 40;
 
-/** How long a batch waits where what it waits for does not say it. */
+/** Delays of a batch if the failure names none, and their maximum. */
 const THROTTLED_SECONDS = 10;
 const AWAY_SECONDS = 10;
 const MAX_WAIT_SECONDS = 600;
@@ -55,12 +55,12 @@ const MAX_WAIT_SECONDS = 600;
 export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Batches');
   private readonly stopping = new AbortController();
-  /** What this process has leases of. */
+  /** Leases of this process by token. */
   private readonly leases = new Map<string, AbortController>();
   private readonly running = new Set<Promise<void>>();
   private rounds: IntervalJob | undefined;
   private renewals: IntervalJob | undefined;
-  /** Something has changed since the round began. */
+  /** Whether something has changed since the round began. */
   private isDue = false;
 
   constructor(
@@ -82,7 +82,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     this.rounds.runNow();
   }
 
-  /** Lines that are answered are put back. */
+  /** Running lines are put back. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     for (const lease of this.leases.values()) lease.abort();
@@ -91,7 +91,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     await this.renewals?.stop();
   }
 
-  /** There is something to do; only a hint. */
+  /** Wakes the worker; only a hint. */
   wake(): void {
     this.isDue = true;
     this.rounds?.runNow();
@@ -215,7 +215,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
       this.leased(line.token, (signal) => this.answer(line, signal)),
     )
       .catch((error: unknown) => {
-        // Its lease ends.
+        // The lease expires.
         if (!isOutage(error)) this.logger.warn({ msg: 'Failed to end a line', err: error });
       })
       .finally(() => {
@@ -232,7 +232,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
       const caller = await this.answers.callerOf({ ...batch, tenantId });
       await this.repository.endLine(line, await this.answers.answer(caller, line, signal));
     } catch (error) {
-      // Another process has the line, or none will need it.
+      // Another process has taken the line, or it is no longer needed.
       if (signal.aborted && !this.stopping.signal.aborted) return;
       const again = signal.aborted ? AT_ONCE : waitAfter(error, line.attempts);
       if (again) {
@@ -257,7 +257,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
         ? undefined
         : await this.write(batch, 'output', {
             statuses: isOpenAi ? ['succeeded'] : ['succeeded', ...OTHER_ENDS],
-            // Results of messages have their usage themselves.
+            // Message results contain their usage.
             onLine: ({ response }) => {
               if (isOpenAi) sum = plusUsageOf(sum, response);
             },
@@ -289,7 +289,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     if (isEnded) this.logger.log({ msg: 'Batch ended', batch: batch.id, tenantId: batch.tenantId });
   }
 
-  /** A file of the lines that have ended so. One without a record is swept. */
+  /** Writes a file of the lines with these statuses. A file without a record is swept. */
   private async write(
     batch: LeasedBatch,
     name: string,
@@ -303,7 +303,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
       }
     }
     const source = Readable.from(text());
-    // A failure is that of the upload, which may have ended by then.
+    // The upload reports the failure; it may have ended by then.
     source.on('error', () => undefined);
     const fileName = `${batch.id}_${name}.jsonl`;
     const file = await this.uploads.receive(source, fileName, signal, MAX_RESULT_BYTES);
@@ -326,7 +326,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     }
   }
 
-  /** Whom the files of the batch belong to, whatever they may do by now. */
+  /** Owner of the batch's files, regardless of current rights. */
   private async ownerOf({ tenantId, homeTenantId, userId }: ApiBatch): Promise<Caller> {
     const system = systemCaller(tenantId, await this.revision.current(tenantId));
     return { ...system, homeTenantId, userId };
@@ -358,10 +358,10 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
 
 class LeaseLostError extends Error {}
 
-/** How a line ends that has no answer. */
+/** Result of a line without an answer. */
 const OTHER_ENDS: readonly EndedLineStatus[] = ['errored', 'canceled', 'expired'];
 
-/** What a file of results holds. */
+/** Contents of a result file. */
 interface ResultFile {
   readonly statuses: readonly EndedLineStatus[];
   readonly onLine?: (line: EndedLine) => void;
@@ -373,7 +373,7 @@ function statusOf({ status, expiredCount }: ApiBatch): BatchStatus {
   return expiredCount > 0 ? 'expired' : 'completed';
 }
 
-/** A line that no process has answered says why. */
+/** Lines without an answer contain their error. */
 function withReason(batch: ApiBatch, line: EndedLine, answers: LineAnswers): EndedLine {
   if (line.status !== 'errored' || line.response !== null) return line;
   return {
@@ -391,7 +391,7 @@ const AT_ONCE: PutBack = { seconds: 0, isCounted: false };
  */
 function waitAfter(error: unknown, attempts: number): PutBack | undefined {
   if (error instanceof LimitReachedError) {
-    // No later time would make room for a call that is larger than the limit.
+    // A call larger than the limit would never fit.
     const { cap, needed } = error.limit;
     return needed > cap ? undefined : waiting(error.retryAfterSeconds);
   }

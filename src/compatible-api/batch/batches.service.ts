@@ -24,7 +24,7 @@ import { BatchWorker } from './batch.worker.js';
 import { MESSAGES_ENDPOINT } from './line-answers.js';
 
 const DAY_SECONDS = 86_400;
-/** Batches of one user that have not ended. */
+/** Maximum open batches per user. */
 const MAX_OPEN_BATCHES = 100;
 const LINES_AT_ONCE = 200;
 
@@ -60,7 +60,7 @@ const KEPT_HEADERS = ['anthropic-version', 'anthropic-beta'] as const;
 
 const ID = /^(batch|msgbatch)_[\da-f]{32}$/;
 
-/** Ids of the first and last batch of the page before. */
+/** Ids of the first and last batch of the previous page. */
 export interface AskedPage {
   readonly after?: string | undefined;
   readonly before?: string | undefined;
@@ -77,7 +77,7 @@ export class Batches {
     private readonly database: Database,
   ) {}
 
-  /** A batch whose file is read later. Throws ParameterError. */
+  /** Creates a batch whose file is read later. Throws ParameterError. */
   async create(caller: Caller, body: unknown): Promise<ApiBatch> {
     const request = parameters(batchRequest, body);
     const { input_file_id: fileId, endpoint, output_expires_after: expires } = request;
@@ -110,7 +110,7 @@ export class Batches {
     return this.get(caller, 'openai', id);
   }
 
-  /** A batch of the requests of the body. Throws ParameterError; what is wrong with single requests is their answer. */
+  /** Creates a batch from the requests of the body. Throws ParameterError; errors of single requests become their results. */
   async createOfMessages(
     caller: Caller,
     body: unknown,
@@ -176,12 +176,12 @@ export class Batches {
     } as BatchPage;
     const rows = await this.repository.page(caller, protocol, pageQuery);
     const hasMore = rows.length > limit;
-    // The one too many is at the far end of the page.
+    // The extra row is at the far end of the page.
     const batches = before && hasMore ? rows.slice(1) : rows.slice(0, limit);
     return { batches, hasMore };
   }
 
-  /** Lines that have begun are still answered. Throws EndedBatchError, and answers a batch that is being cancelled as it is. */
+  /** Cancels the batch; lines that have begun are still answered. Throws EndedBatchError. A batch that is being cancelled is returned unchanged. */
   async cancel(caller: Caller, protocol: BatchProtocol, id: string): Promise<ApiBatch> {
     const batch = await this.get(caller, protocol, id);
     await this.repository.cancel(batch);

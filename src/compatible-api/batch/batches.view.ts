@@ -50,7 +50,7 @@ class BatchUsageView extends View({
   total_tokens: integer(),
 }) {}
 
-/** Batch of openai 7.57 (November 2026). What is absent has not happened. */
+/** Batch of openai 7.57 (November 2026). Absent times have not been reached. */
 export class BatchView extends View({
   id: text({ example: 'batch_0c1f2e3d4b5a69788796a5b4c3d2e1f0' }),
   object: oneOf(['batch']),

@@ -23,7 +23,7 @@ import { BatchOwnerError } from './api-batch.errors.js';
 import type { BatchEndpoint } from './batch-input.js';
 import type { LeasedLine, LineEnd } from './api-batch.repository.js';
 
-/** What requests of every endpoint of a batch need of an API key. */
+/** API key permission required by each endpoint of a batch. */
 const PERMISSION = 'chat:chat:use';
 
 export const MESSAGES_ENDPOINT = '/v1/messages';
@@ -31,7 +31,7 @@ export const MESSAGES_ENDPOINT = '/v1/messages';
 type LineBatch = Pick<ApiBatch, 'tenantId' | 'homeTenantId' | 'userId' | 'apiKeyId'>;
 type Body = Readonly<Record<string, unknown>>;
 
-/** A line while it is answered. */
+/** A line that is being answered. */
 interface LineCall {
   readonly caller: Caller;
   readonly body: Body;
@@ -39,7 +39,7 @@ interface LineCall {
   readonly signal: AbortSignal;
 }
 
-/** Answers lines of batches by what answers the same requests over HTTP, with the rights that their key or user has by then. */
+/** Answers batch lines like the same requests over HTTP, with the current rights of their key or user. */
 @Injectable()
 export class LineAnswers {
   private readonly endpoints: Readonly<
@@ -84,7 +84,7 @@ export class LineAnswers {
     };
   }
 
-  /** The key or user of the batch as of now. Throws BatchOwnerError and ForbiddenError where they may ask no more. */
+  /** The current key or user of the batch. Throws BatchOwnerError and ForbiddenError if they have lost access. */
   async callerOf({ tenantId, homeTenantId, userId, apiKeyId }: LineBatch): Promise<Caller> {
     const caller =
       apiKeyId === null
@@ -99,7 +99,7 @@ export class LineAnswers {
     return { ...caller, origin: 'batch' };
   }
 
-  /** Rejects with what the same request over HTTP would be refused with. */
+  /** Rejects like the same request over HTTP. */
   async answer(caller: Caller, line: LeasedLine, signal: AbortSignal): Promise<LineEnd> {
     const { endpoint, headers } = line.batch;
     const answer = this.endpoints[endpoint as BatchEndpoint];
@@ -108,7 +108,7 @@ export class LineAnswers {
     return { status: 'succeeded', statusCode: 200, requestId: randomUUID(), response };
   }
 
-  /** How a line ends that was refused. */
+  /** Result of a refused line. */
   failed({ protocol }: Pick<ApiBatch, 'protocol'>, error: unknown): LineEnd {
     const failure = this.answers.failureOf(error);
     const { status, body } = (protocol === 'messages' ? anthropicFailure : openAiFailure)(failure);
@@ -119,7 +119,7 @@ export class LineAnswers {
   }
 }
 
-/** The answer ends with the process. */
+/** The answer, ended by the signal when the process stops. */
 function endedBy<Request extends StreamableRequest>(
   signal: AbortSignal,
   answer: Answer<Request>,

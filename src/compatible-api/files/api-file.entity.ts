@@ -9,10 +9,10 @@ import {
   Varchar,
 } from '../../platform/database/index.js';
 
-/** A file of /v1/files, its user's alone. Its content is a stored file of its own. */
+/** A file of /v1/files, visible only to its owner. Its content is a separate stored file. */
 @Entity({ name: 'api_file' })
 export class ApiFile {
-  /** In the order of the lists. */
+  /** Sequence number that orders lists. */
   @GeneratedId() number: number;
   @Varchar(50) id: string;
   @TenantId() tenantId: string;
@@ -24,6 +24,6 @@ export class ApiFile {
   @Varchar(100) mimeType: string;
   @Bigint() byteSize: number;
   @CreateTime() createTime: Date;
-  /** Null: kept until it is deleted. */
+  /** Null keeps the file until it is deleted. */
   @Timestamp(nullable) expireTime: Date | null;
 }

@@ -1,7 +1,7 @@
 import { DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 
-/** There is no such file of the caller. */
+/** The caller has no such file. */
 export class UnknownFileError extends DomainError {
   readonly code = 404;
 
@@ -10,7 +10,7 @@ export class UnknownFileError extends DomainError {
   }
 }
 
-/** The files of the user or the tenant take what they may. */
+/** The storage quota of the user or the tenant is exhausted. */
 export class FileQuotaError extends TooManyRequestsError {
   constructor(what: 'files' | 'user' | 'tenant', limit: number) {
     const message =

@@ -11,7 +11,7 @@ export type NewApiFile = Pick<
   ApiFile,
   'id' | 'fileId' | 'purpose' | 'fileName' | 'mimeType' | 'byteSize'
 > & {
-  /** Null: kept until it is deleted. */
+  /** Null keeps the file until it is deleted. */
   readonly keptSeconds: number | null;
 };
 
@@ -30,12 +30,12 @@ interface UsedQuota {
   readonly tenantBytes: number;
 }
 
-/** All statements on single files ask for those of one user of one tenant. */
+/** Statements on single files are scoped to one user of one tenant. */
 @Injectable()
 export class ApiFileRepository {
   constructor(private readonly database: Database) {}
 
-  /** What the user and the tenant keep; locks out other uploads of the tenant until the open transaction ends. */
+  /** Storage used by the user and the tenant. Blocks other uploads of the tenant until the open transaction ends. */
   async used({ tenantId, userId }: FileOwner): Promise<UsedQuota> {
     await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [
       `api files ${tenantId}`,
@@ -78,7 +78,7 @@ export class ApiFileRepository {
     return this.database.repository(ApiFile).find({ where, order: { number: order }, take: limit });
   }
 
-  /** Those of the stored files that are files of the user. */
+  /** The stored files among these that belong to the user. */
   async ofStored(
     { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
     fileIds: readonly number[],
@@ -90,7 +90,7 @@ export class ApiFileRepository {
     return new Set(rows.map(({ fileId }) => fileId));
   }
 
-  /** Files of any tenant whose time is over, at most so many. */
+  /** Up to `limit` expired files of all tenants. */
   async expired(limit: number): Promise<Pick<ApiFile, 'tenantId' | 'fileId'>[]> {
     return acrossTenants('expired files of the compatible interfaces', () =>
       this.database.query(

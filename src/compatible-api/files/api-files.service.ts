@@ -19,24 +19,24 @@ import { FileQuotaError, UnknownFileError } from './api-file.errors.js';
 import { ApiFileRepository } from './api-file.repository.js';
 import type { FilePage } from './api-file.repository.js';
 
-/** The mark on the stored files (FileOwners). */
+/** Owner kind of the stored files (FileOwners). */
 const KIND = 'api-file';
 const MIB = 2 ** 20;
-/** Files of one user at most. */
-/** How many times as much as a user all files of a tenant may have. */
+/** Maximum number of files per user. */
+/** Factor of the tenant's quota over a user's. */
 const TENANT_SHARES = 10;
 const MAX_FILES = 10_000;
 const SWEPT_AT_ONCE = 100;
 
 const DAY_SECONDS = 86_400;
-/** As OpenAI does: files of batches are kept for 30 days, all others until they are deleted. */
+/** Batch files are kept for 30 days, all others until they are deleted, as at OpenAI. */
 const BATCH_FILE_SECONDS = 30 * DAY_SECONDS;
 
-/** What clients may store files for, of FilePurpose of openai 7.57 (November 2026). Files of fine-tunes and evals are for services of those. */
+/** Supported values of FilePurpose of openai 7.57 (November 2026). Fine-tunes and evals are not supported. */
 const PURPOSES = ['batch', 'user_data', 'vision', 'assistants'] as const;
 export type FilePurpose = (typeof PURPOSES)[number] | 'batch_output';
 
-/** When a file is removed, in the words of OpenAI. */
+/** Expiry of a file in OpenAI's format. */
 export const expiresAfter = z.strictObject({
   anchor: z.literal('created_at'),
   seconds: formNumber(3_600, BATCH_FILE_SECONDS),
@@ -59,11 +59,11 @@ export function isFileId(id: unknown): id is string {
 
 interface FileToAdd {
   readonly purpose: FilePurpose;
-  /** Undefined: as usual for the purpose. */
+  /** Undefined selects the default of the purpose. */
   readonly keptSeconds: number | undefined;
 }
 
-/** The files of /v1/files: uploads of clients and results of batches, each its user's alone. */
+/** The files of /v1/files: uploads and batch results. Only their owner can access them. */
 @Injectable()
 export class ApiFiles {
   constructor(
@@ -95,7 +95,7 @@ export class ApiFiles {
     });
   }
 
-  /** The same in the form of Anthropic, whose files have no purpose. */
+  /** Stores an upload of an Anthropic client, which sends no purpose. */
   async uploadForMessages(
     caller: Caller,
     body: unknown,
@@ -117,7 +117,7 @@ export class ApiFiles {
       const isOfBatch = purpose === 'batch' || purpose === 'batch_output';
       await this.repository.insert(owner, {
         ...{ id, fileId: stored.id, purpose, fileName: stored.originalName },
-        // Without its character set, as protocols name types.
+        // The protocols expect the media type without its charset.
         mimeType: stored.mimeType.replace(/\s*;.*$/s, ''),
         byteSize: stored.byteSize,
         keptSeconds: keptSeconds ?? (isOfBatch ? BATCH_FILE_SECONDS : null),
@@ -134,7 +134,7 @@ export class ApiFiles {
     return file;
   }
 
-  /** A page, and whether more follow. `after` is the id of the last file of the page before: ParameterError where there is none. */
+  /** A page of files, and whether more follow. `after` is the last id of the previous page; throws ParameterError if it does not exist. */
   async page(
     caller: Caller,
     { after, ...page }: Omit<FilePage, 'after'> & { readonly after?: string | undefined },
@@ -163,7 +163,7 @@ export class ApiFiles {
     return this.contentOf(await this.get(caller, id));
   }
 
-  /** The whole content of a file that `get` has answered; the caller sees to its `byteSize`. Fails like `open`. */
+  /** The whole content of a file returned by `get`; the caller checks its `byteSize`. Fails like `open`. */
   async read(file: ApiFile): Promise<Buffer> {
     return buffer((await this.contentOf(file)).content);
   }
@@ -176,7 +176,7 @@ export class ApiFiles {
     }
   }
 
-  /** Removes files whose time is over, at most so many; answers whether all are. */
+  /** Removes a batch of expired files. Returns whether none are left. */
   async sweep(): Promise<Swept> {
     const files = await this.repository.expired(SWEPT_AT_ONCE);
     for (const { tenantId, fileId } of files) {

@@ -87,7 +87,7 @@ export function anthropicFile(file: ApiFile): AnthropicFileView {
   };
 }
 
-/** The ids that the next page and the one before are asked for by. */
+/** Ids that request the next and the previous page. */
 export function endsOf(data: readonly { readonly id: string }[]): {
   first_id: string | null;
   last_id: string | null;

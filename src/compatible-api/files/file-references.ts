@@ -6,7 +6,7 @@ import { UnknownFileError } from './api-file.errors.js';
 import { ApiFiles, isFileId } from './api-files.service.js';
 import type { ApiFile } from './api-file.entity.js';
 
-/** Bytes of all files that one request names: what it could send itself. */
+/** Maximum bytes of all files referenced by one request: as much as it could send inline. */
 const MAX_BYTES = 8 * 2 ** 20;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export class FileReferences {
     });
   }
 
-  /** The body with its parts replaced that have a file; the same body where none has. */
+  /** The body with file references replaced by content. Returns the same object if there are none. */
   private async inBody(
     caller: Caller,
     body: unknown,
@@ -83,7 +83,7 @@ export class FileReferences {
     ) => Promise<Json> | undefined,
   ): Promise<unknown> {
     const messages = record(body)[field];
-    // Nearly no request names files.
+    // Few requests reference files, so this cheap check comes first.
     if (!Array.isArray(messages) || !messages.some((one) => hasParts(record(one)))) return body;
     let bytes = 0;
     const read = async (id: string, make: (read: ReadFile) => Json): Promise<Json> => {

@@ -24,7 +24,7 @@ const settings = {
 };
 
 const request = fields({
-  /** That of the address counts. */
+  /** Ignored: the model of the URL applies. */
   model: z.string().optional(),
   content: fields({
     parts: z
@@ -95,7 +95,7 @@ function textOf({ content }: EmbedRequest): string {
   return content.parts.map(({ text }) => text).join('\n');
 }
 
-/** What no other service has a word for. Texts that are too long are refused by some services and cut by others. */
+/** Notes options without an equivalent elsewhere. Some services refuse texts that are too long, others cut them. */
 function noteHints(request: EmbedRequest, ignored: IgnoredParameters): void {
   for (const options of [request, request.embedContentConfig ?? {}]) {
     for (const name of ['taskType', 'title', 'autoTruncate'] as const) {

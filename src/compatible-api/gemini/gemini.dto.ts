@@ -5,7 +5,7 @@ const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
 const INTEGER = { type: 'integer' } as const;
 
-/** They are checked by generate-content.protocol.ts, whose errors name the parameter. Names in snake_case are read as well. */
+/** Documented parameters. generate-content.protocol.ts validates them and names the parameter in errors. Names in snake_case are accepted. */
 @AsSent()
 export class GenerateContentBody extends Input({
   contents: Given(OBJECTS, {
@@ -33,7 +33,7 @@ export class GenerateContentBody extends Input({
   }),
 }) {}
 
-/** Models of one page, where the request does not say. */
+/** Default page size of the model list. */
 export const USUAL_PAGE = 50;
 
 export class GeminiModelsQuery extends Input({

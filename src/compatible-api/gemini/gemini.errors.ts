@@ -28,7 +28,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** How the protocol begins the message of a request that is too long. Clients shorten their conversation by it. */
+/** Beginning of the message for a request that is too long. Clients match it to shorten their conversation. */
 const TOO_LONG = 'The input token count exceeds the maximum number of tokens allowed';
 
 /** Failures of the Gemini interface: real HTTP statuses, and `{error: {code, message, status}}`. */
@@ -56,12 +56,12 @@ function messageOf(failure: Failure): string {
   const message = messageForProgram(failure);
   if (!(error instanceof UpstreamError) || error.kind !== 'context-length') return message;
   const { vendorText } = error;
-  // As Google's service writes it, with its numbers.
+  // Google's own wording, with its numbers.
   if (vendorText && /exceeds the maximum number of tokens/i.test(vendorText)) return vendorText;
   return `${TOO_LONG}: ${vendorText || message}`;
 }
 
-/** The key of a request stands in its address, where proxies and logs keep it. */
+/** The API key was sent in the URL, where proxies and logs would record it. */
 export class KeyInAddressError extends UnauthenticatedError {
   constructor() {
     super(
@@ -70,7 +70,7 @@ export class KeyInAddressError extends UnauthenticatedError {
   }
 }
 
-/** A model is asked for something that the interface does not have. */
+/** The method after the model name is unknown. */
 export class UnknownMethodError extends DomainError {
   readonly code = 404;
 

@@ -21,12 +21,12 @@ import type { GeminiModelsView, GeminiModelView, GeminiTokensView } from './gemi
 import { GenerateContentRequest } from './generate-content.protocol.js';
 import { camelKeys } from './schema.js';
 
-/** Models that the interface calls. */
+/** Model categories that the interface exposes. */
 const CATEGORIES = ['chat', 'vector'];
 
 const ANY_BODY = z.looseObject({});
 
-/** What is asked of a model: `<model>:<method>`, of which a model may have colons in its name. */
+/** Path segment `<model>:<method>`. A model name may contain colons. */
 const CALL = /^(?:models\/)?(.*):(\w+)$/s;
 const PREFIX = 'models/';
 
@@ -36,12 +36,12 @@ const METHODS: ReadonlySet<string> = new Set([
 ]);
 
 interface GeminiCall {
-  /** As in the address, decoded. */
+  /** The decoded path segment. */
   readonly call: string;
   readonly body: unknown;
 }
 
-/** The models of the Gemini interface, and what they are asked for. */
+/** Models and method calls of the Gemini interface. */
 @Injectable()
 export class Gemini {
   constructor(
@@ -52,7 +52,7 @@ export class Gemini {
     private readonly embeddings: EmbedContent,
   ) {}
 
-  /** Throws UnknownMethodError, ParameterError, and what ApiAnswers throws. */
+  /** Answers a method call. Throws UnknownMethodError, ParameterError, and the errors of ApiAnswers. */
   async run(caller: Caller, { call, body }: GeminiCall, response: Response): Promise<void> {
     const [, name = '', method = call] = CALL.exec(call) ?? [];
     if (!METHODS.has(method)) throw new UnknownMethodError(method);
@@ -82,7 +82,7 @@ export class Gemini {
     );
   }
 
-  /** By the vocabulary of the model or as an estimate; for an agent with its prompt, but without what it may find or call. */
+  /** Counts by the model's tokenizer or estimates. The count for an agent includes its prompt, but neither fragments nor tools. */
   private async countTokens(
     caller: Caller,
     model: string,
@@ -102,7 +102,7 @@ export class Gemini {
     return { totalTokens: await estimateCallTokens({ messages }, agentModel.modelName) };
   }
 
-  /** A page of those that generate or embed content. Throws ParameterError for a token that is none of the list. */
+  /** A page of the models that generate or embed content. Throws ParameterError for an unknown page token. */
   async list(
     caller: Caller,
     { pageSize = USUAL_PAGE, pageToken }: GeminiModelsQuery,

@@ -29,7 +29,7 @@ export class GeminiModelView extends View({
   supportedGenerationMethods: texts(),
 }) {}
 
-/** One page of them. */
+/** One page of models. */
 export class GeminiModelsView extends View({
   models: list(GeminiModelView),
   nextPageToken: optional(text({ description: 'Absent on the last page' })),
@@ -49,7 +49,7 @@ export class GeminiEmbeddingView extends View({ embedding: object(GeminiVectorVi
 
 export class GeminiEmbeddingsView extends View({ embeddings: list(GeminiVectorView) }) {}
 
-/** A part of an answer, or the whole of it. */
+/** A piece of an answer, or the complete answer. */
 const RESPONSE = {
   type: 'object',
   properties: {
@@ -72,7 +72,7 @@ const RESPONSE = {
   additionalProperties: true,
 };
 
-/** By what the model is asked for. */
+/** The response of each method. */
 export const GENERATED = {
   description:
     'generateContent: the response; streamGenerateContent: its pieces as events or in an array; countTokens: {totalTokens}; embedContent and batchEmbedContents: vectors',

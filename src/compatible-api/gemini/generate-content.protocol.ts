@@ -67,7 +67,7 @@ export class GenerateContentRequest implements ApiRequest {
     /** `events` and `array`: pieces as they are written. Otherwise the whole response. */
     private readonly form: 'events' | 'array' | 'whole',
   ) {
-    // What is no object is refused where it is read.
+    // Values that are not objects are refused by the parser.
     this.body = camelKeys(body) as ApiRequest['body'];
     this.base = { modelVersion: model, responseId: randomUUID().replaceAll('-', '') };
     this.frames = form === 'array' ? new ArrayFrames() : new EventFrames();
@@ -81,7 +81,7 @@ export class GenerateContentRequest implements ApiRequest {
     return this.frames.type;
   }
 
-  /** Clients of the protocol take no comments between the events, so that a silent stream says an empty text. */
+  /** Clients of the protocol accept no comments between events, so a silent stream sends an empty text. */
   get ping(): string {
     return this.frames.blank(piece(this.base, [{ text: '' }]));
   }
@@ -106,13 +106,13 @@ export class GenerateContentRequest implements ApiRequest {
   }
 }
 
-/** How the pieces of a stream are written. JSON holds no line feed. */
+/** Framing of the pieces of a stream. Serialized JSON contains no line feed. */
 interface Frames {
-  /** Content type; that of events when undefined. */
+  /** Content type; undefined selects text/event-stream. */
   readonly type: string | undefined;
   piece(data: object): string;
   last(data: object): string;
-  /** What says nothing; `empty` is a piece without text. */
+  /** Keep-alive data; `empty` is a piece without text. */
   blank(empty: object): string;
   failure(body: object): string;
 }
@@ -132,13 +132,13 @@ class EventFrames implements Frames {
     return this.piece(empty);
   }
 
-  /** The error itself, without `data:`: by that the clients of Google tell it from a piece of the answer. */
+  /** The bare error without `data:`, by which Google's clients tell it from a piece of the answer. */
   failure(body: object): string {
     return `${JSON.stringify(body)}\n\n`;
   }
 }
 
-/** One JSON array, as Google's service writes it without alt=sse: separators begin a piece, so that each is sent when it is there. */
+/** One JSON array, as Google writes it without alt=sse. Separators precede a piece, so that each piece is sent at once. */
 class ArrayFrames implements Frames {
   readonly type = 'application/json; charset=utf-8';
   private separator = '[';
@@ -162,7 +162,7 @@ class ArrayFrames implements Frames {
   }
 }
 
-/** An object of the protocol. */
+/** Schema of a protocol object with these fields. */
 export const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.preprocess(camelKeys, z.strictObject(shape));
 
@@ -196,11 +196,11 @@ const part = fields({
       .array(fields({ inlineData: blob }))
       .max(MAX_MESSAGES)
       .optional(),
-    // Of calls that are answered several times, which no other protocol has.
+    // Fields of calls with several responses, which other protocols do not have.
     willContinue: z.literal(false).optional(),
     scheduling: z.string().optional(),
   }).optional(),
-  // Say how closely to look, or what the client knows of the part.
+  // Hints about resolution, or metadata of the part.
   mediaResolution: z.unknown().optional(),
   partMetadata: z.unknown().optional(),
 });
@@ -216,7 +216,7 @@ const declaration = fields({
   description: z.string().optional(),
   parameters: z.unknown().optional(),
   parametersJsonSchema: values.optional(),
-  // What a function answers, and whether it is waited for, which it always is.
+  // The response schema and behaviour of a function. Calls always block.
   response: z.unknown().optional(),
   responseJsonSchema: z.unknown().optional(),
   behavior: z.string().optional(),
@@ -272,14 +272,14 @@ const request = z.strictObject({
 type Request = z.output<typeof request>;
 type Config = NonNullable<Request['generationConfig']>;
 
-/** The settings of a body as they were sent. */
+/** The generation config of a body as sent. */
 function configOf(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const config = camelKeys(body[CONFIG]);
   const isObject = typeof config === 'object' && config !== null && !Array.isArray(config);
   return isObject ? (config as Readonly<Record<string, unknown>>) : {};
 }
 
-/** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+/** Translates the body. Throws ParameterError, and UnsupportedParameterError for parameters that cannot be translated. */
 function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
   const checkedBody = withoutHints(body, CONTENT_HINTS, ignored) as Record<string, unknown>;
   if (CONFIG in checkedBody) {
@@ -308,7 +308,7 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
       maxTokens: generationConfig.maxOutputTokens,
       stop: generationConfig.stopSequences?.length ? generationConfig.stopSequences : undefined,
       seed: generationConfig.seed,
-      // Zero is what models do without the parameter.
+      // Zero equals the default.
       presencePenalty: generationConfig.presencePenalty || undefined,
       frequencyPenalty: generationConfig.frequencyPenalty || undefined,
     } satisfies RequestedGeneration),
@@ -325,7 +325,7 @@ function refuseOthers({ candidateCount = 1, responseModalities = [] }: Config): 
   }
 }
 
-/** The form of JSON that is asked for, by a schema of either kind. */
+/** The requested JSON format, from either kind of schema. */
 function formOf(config: Readonly<Record<string, unknown>>): AnswerForm | undefined {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const schema = responseJsonSchema ?? (responseSchema && jsonSchemaOf(responseSchema));
@@ -346,7 +346,7 @@ function thinkingOf(
 ): ReturnType<typeof effortOf> {
   const { thinkingBudget: budget, thinkingLevel: level = '' } = thinkingConfig;
   if (budget === 0) return { thinking: false };
-  // Other protocols have a word for it, and no number. −1 leaves it to the model.
+  // Other protocols have an effort level instead of a budget. −1 leaves the budget to the model.
   if (budget !== undefined && budget > 0) ignored.add(`${CONFIG}.thinkingConfig.thinkingBudget`);
   return level.endsWith('UNSPECIFIED') ? {} : effortOf(level.toLowerCase());
 }
@@ -389,7 +389,7 @@ function choiceOf(mode: string, allowed: readonly string[]): ToolChoice | undefi
   return { mode: isRequired ? 'required' : 'auto', names };
 }
 
-/** A call of a tool that no result has answered so far. */
+/** A tool call without a result so far. */
 type OpenCall = Pick<ToolCall, 'id' | 'name'>;
 
 function messagesOf(contents: Request['contents']): TranslatedMessage[] {
@@ -415,7 +415,7 @@ function modelMessages(
     const { text: partText = '', thought, functionCall: call } = one;
     const other = (['inlineData', 'fileData', 'functionResponse'] as const).find((key) => one[key]);
     if (other) throw new UnsupportedParameterError(`${place}[${at}].${other}`);
-    // A model is told again what it thought only by the state in a signature.
+    // Thinking is returned to a model only as the state in a signature.
     if (thought !== true) text += partText;
     if (!call) continue;
     const id = call.id ?? `${place}[${at}]`.replaceAll(/\W+/g, '_');
@@ -438,7 +438,7 @@ function modelMessages(
   ];
 }
 
-/** Results of tools are messages of their own, which hold text alone: their images and files follow in the message of the user. */
+/** Tool results become separate messages that hold only text; their images and files follow in the user message. */
 function userMessages(
   contentParts: readonly Part[],
   open: OpenCall[],
@@ -466,7 +466,7 @@ function userMessages(
   ];
 }
 
-/** By its id, or else the oldest open one of the function. */
+/** Removes the matching open call: by id, otherwise the oldest one of the function. */
 function takeCall(
   { id, name: called }: { readonly id?: string | undefined; readonly name: string },
   open: OpenCall[],
@@ -495,12 +495,12 @@ function filePart(
 ): ContentPart | FilePart {
   if (/^(audio|video)\//i.test(mimeType)) throw new UnsupportedParameterError(`${param}.mimeType`);
   if (!/^image\//i.test(mimeType)) return filePartOf(data, displayName, `${param}.data`, mimeType);
-  // Clients may write base64 in the alphabet of addresses, which other services do not read.
+  // Clients may send base64url, which other services do not read.
   const base64 = data.replaceAll('-', '+').replaceAll('_', '/');
   return { type: 'image', mimeType, data: base64 };
 }
 
-/** Files of an upload belong to the service of Google. */
+/** Uploaded files exist only at Google's service. */
 function linkedImage(
   { fileUri: url, mimeType = 'image/*' }: NonNullable<Part['fileData']>,
   param: string,
@@ -510,7 +510,7 @@ function linkedImage(
   return { type: 'image-url', url };
 }
 
-/** A signature is bytes, which the protocol writes as base64. */
+/** Signatures are bytes, written as base64. */
 function signedState(signature: string | undefined): string | undefined {
   return signature && Buffer.from(signature, 'base64').toString();
 }
@@ -535,7 +535,7 @@ interface Written {
   readonly frames: Frames;
 }
 
-/** One answer in the form of the protocol, as events or in one piece. */
+/** Writes one answer in the protocol, as events or as one body. */
 class ResponseWriter implements AnswerWriter {
   private readonly content: WrittenPart[] = [];
 
@@ -567,7 +567,7 @@ class ResponseWriter implements AnswerWriter {
     return this.last(all.length > 0 ? all : [{ text: '' }], context);
   }
 
-  /** Calls are written at the end, behind the state that belongs to them. */
+  /** Calls are written at the end, after their state. */
   private written(visiblePart: SeenPart): WrittenPart | undefined {
     switch (visiblePart.type) {
       case 'text-delta':
@@ -579,7 +579,7 @@ class ResponseWriter implements AnswerWriter {
     }
   }
 
-  /** What the service wants back with them is the signature of the first. */
+  /** The provider state becomes the signature of the first call. */
   private calls(): WrittenPart[] {
     this.answer.checkWhole();
     const { calls, providerState } = this.answer;
@@ -612,7 +612,7 @@ class ResponseWriter implements AnswerWriter {
     };
   }
 
-  /** The sources, and which places of the text cite them, in bytes. */
+  /** The sources and the byte ranges of the text that cite them. */
   private grounding(sources: readonly Source[]): object {
     const { text } = this.answer;
     const bytes = (end: number): number => Buffer.byteLength(text.slice(0, end));
@@ -631,7 +631,7 @@ class ResponseWriter implements AnswerWriter {
     };
   }
 
-  /** This protocol counts thoughts beside the answer, and cached tokens as part of the prompt. */
+  /** Usage in this protocol: thoughts are not part of the answer, and cached tokens are part of the prompt. */
   private usage(context: AnswerContext): object {
     const used = this.answer.usageOf(context);
     const { cachedInputTokens: cached, reasoningTokens: thoughts } = used;
@@ -646,12 +646,12 @@ class ResponseWriter implements AnswerWriter {
   }
 }
 
-/** Goes on with a text of the same kind. */
+/** Appends to the last text part of the same kind. */
 function append(list: WrittenPart[], written: WrittenPart): void {
   const last = list.at(-1);
   const isSame = last && 'text' in last && 'text' in written && last.thought === written.thought;
   if (isSame) last.text += written.text;
-  // A copy, because it grows.
+  // Copied, because it grows later.
   else list.push({ ...written });
 }
 

@@ -1,4 +1,4 @@
-/** The object with names in camelCase, which the protocol takes as well as those in snake_case, and without nulls. */
+/** The object with camelCase keys and without nulls. The protocol accepts snake_case as well. */
 export function camelKeys(value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(
@@ -11,7 +11,7 @@ export function camelKeys(value: unknown): unknown {
   );
 }
 
-/** Formats of numbers and of enumerations, which JSON Schema has no words for. */
+/** Formats of numbers and enumerations that JSON Schema does not have. */
 const NO_FORMATS: ReadonlySet<unknown> = new Set([
   'enum',
   'int32',
@@ -20,7 +20,7 @@ const NO_FORMATS: ReadonlySet<unknown> = new Set([
   'double',
   'byte',
 ]);
-/** Say how to write a value, not what it may be. */
+/** Keywords that describe presentation and restrict nothing. */
 const NOT_CHECKED: ReadonlySet<string> = new Set(['propertyOrdering', 'example', 'nullable']);
 /** 64-bit integers, which the protocol writes as texts. */
 const COUNTS = /^(min|max)(Items|Length|Properties)$/;
@@ -67,17 +67,17 @@ function withNull(schema: Record<string, unknown>): Record<string, unknown> {
   };
 }
 
-/** The field that holds a value which is not an object. */
+/** Field that wraps a value which is not an object. */
 const VALUE = 'value';
 
-/** How the answer of a schema is written. */
+/** Output form of an answer with a schema. */
 export interface AnswerForm {
   readonly schema: Readonly<Record<string, unknown>>;
-  /** The answer is inside an object, and to be written as JSON or as a bare text. */
+  /** The value is wrapped in an object, and is written as JSON or as plain text. */
   readonly inside?: 'json' | 'text';
 }
 
-/** Models answer objects alone, and the protocol takes every schema: another one becomes that of the only field of an object. */
+/** The protocol accepts any schema but models return only objects, so other schemas are wrapped in a one-field object. */
 export function answerForm(schema: Readonly<Record<string, unknown>>, isText: boolean): AnswerForm {
   if (schema['type'] === 'object' && !isText) return { schema };
   const { $defs, definitions, ...inner } = schema;
@@ -94,7 +94,7 @@ export function answerForm(schema: Readonly<Record<string, unknown>>, isText: bo
   };
 }
 
-/** The value in the object of `answerForm`; a text that is none, such as the beginning of an answer that was cut, as it is. */
+/** Unwraps the value of an `answerForm` object. A text that is not such an object, such as a truncated answer, is returned unchanged. */
 export function takenOut(text: string, inside: AnswerForm['inside']): string {
   if (inside === undefined) return text;
   let read: unknown;

@@ -80,13 +80,13 @@ export class CompletionRequest implements ApiRequest {
     readonly stream: boolean,
     /** The client wants a chunk with the usage. */
     readonly withUsage: boolean,
-    /** As the client sent it. */
+    /** The unmodified body of the client. */
     private readonly clientBody: ApiRequest['body'],
   ) {
     this.body = withAssistantMessages(clientBody, withoutOwnReasoning);
   }
 
-  /** Reads what Plinth itself needs of a request. Throws ParameterError. */
+  /** Validates the parameters that Plinth itself needs. Throws ParameterError. */
   static of(body: unknown): CompletionRequest {
     const { model, stream = false, stream_options, n = 1 } = parameters(anyRequest, body);
     if (n !== 1) throw new UnsupportedParameterError('n');
@@ -94,7 +94,7 @@ export class CompletionRequest implements ApiRequest {
     return new CompletionRequest(model, stream, withUsage, body as ApiRequest['body']);
   }
 
-  /** Calls are written as function_call, and a model makes one at a time. */
+  /** The client uses the deprecated functions: calls are written as function_call, one at a time. */
   get isLegacy(): boolean {
     return isLegacy(this.clientBody);
   }
@@ -116,7 +116,7 @@ export class CompletionRequest implements ApiRequest {
   }
 }
 
-/** A service refuses reasoning that it has not encrypted, and most of them the field itself. */
+/** Removed, because services refuse reasoning that they have not encrypted, and most refuse the field. */
 function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object {
   const { reasoning_details: details, ...others } = message;
   if (!Array.isArray(details)) return message;
@@ -127,20 +127,20 @@ function withoutOwnReasoning(message: Readonly<Record<string, unknown>>): object
   return foreign.length === 0 ? others : { ...others, reasoning_details: foreign };
 }
 
-/** Parameters that change what is asked for, at the value at which they do not. */
+/** Parameters with the value at which they have no effect. */
 const WITHOUT_EFFECT: Hints = {
   n: (value) => value === 1,
   modalities: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
 };
 
-/** As long as the service of OpenAI takes it. */
+/** Maximum length at OpenAI's service. */
 const MAX_SPEAKER_CHARS = 64;
 
 const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), ...cacheFields });
 const imagePart = z.strictObject({
   type: z.literal('image_url'),
   ...cacheFields,
-  // Mistral and several clients write the address alone.
+  // Mistral and several clients send the bare URL.
   image_url: z.preprocess(
     (given) => (typeof given === 'string' ? { url: given } : given),
     z.strictObject({
@@ -154,7 +154,7 @@ const imagePart = z.strictObject({
     }),
   ),
 });
-/** Files by the id of an upload belong to the service of OpenAI. */
+/** Uploaded files exist only at OpenAI's service. */
 const filePart = z.strictObject({
   type: z.literal('file'),
   file: z.strictObject({
@@ -175,7 +175,7 @@ const toolCall = z.strictObject({
   }),
 });
 
-/** Of the participant, where a role has several. */
+/** Name of the participant, if a role has several. */
 const speaker = z.string().min(1).max(MAX_SPEAKER_CHARS).nullish();
 
 const message = z.discriminatedUnion('role', [
@@ -210,21 +210,21 @@ const message = z.discriminatedUnion('role', [
       .array(z.looseObject({ type: z.string(), data: z.string().nullish() }))
       .max(MAX_MESSAGES)
       .nullish(),
-    // Fields of answers, which clients send back. No model is told them again.
+    // Fields of answers that clients send back. They are not sent to a model again.
     reasoning: z.string().nullish(),
     refusal: z.string().nullish(),
     annotations: z.array(z.unknown()).nullish(),
     reasoning_content: z.string().nullish(),
     audio: z.null().optional(),
     function_call: z.null().optional(),
-    // Of the SDK of OpenAI, which reads JSON and arguments into them.
+    // Added by OpenAI's SDK, which parses JSON and arguments into these fields.
     parsed: z.unknown().optional(),
   }),
   z.strictObject({
     role: z.literal('tool'),
     tool_call_id: z.string().min(1),
     content: texts,
-    // That of the function, which tool_call_id says as well.
+    // Name of the function, which tool_call_id identifies as well.
     name: z.string().nullish(),
   }),
 ]);
@@ -241,7 +241,7 @@ const namedFunction = z.strictObject({
 });
 const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  // The word of Mistral.
+  // Mistral's name for `required`.
   z.literal('any').transform(() => 'required' as const),
   z.discriminatedUnion('type', [
     namedFunction.transform(({ function: { name } }): NamedTools => ({
@@ -283,7 +283,7 @@ const responseFormat = z.discriminatedUnion('type', [
 const penalty = z.number().min(-2).max(2).optional();
 const positive = z.number().int().min(1).max(1_000_000);
 
-/** Every parameter that can be translated. */
+/** All parameters that can be translated. */
 const translatedRequest = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1).max(MAX_MESSAGES),
@@ -309,7 +309,7 @@ const translatedRequest = z.strictObject({
   frequency_penalty: penalty,
   presence_penalty: penalty,
   reasoning_effort: effort.nullish(),
-  // The same in the words of OpenRouter, of DeepSeek and Zhipu, and of DashScope.
+  // Names of the same setting at OpenRouter, DeepSeek and Zhipu, and DashScope.
   reasoning: z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish() }).optional(),
   thinking: z.looseObject({ type: z.string() }).optional(),
   enable_thinking: z.boolean().optional(),
@@ -317,7 +317,7 @@ const translatedRequest = z.strictObject({
 
 type TranslatedRequest = z.output<typeof translatedRequest>;
 
-/** Throws ParameterError, and UnsupportedParameterError for what no translation can honour. */
+/** Translates the body. Throws ParameterError, and UnsupportedParameterError for parameters that cannot be translated. */
 function translate(body: ApiRequest['body'], ignored: IgnoredParameters): TranslatedCall {
   const neutral = withoutNeutral(withTools(body), WITHOUT_EFFECT);
   const checkedBody = withoutHints(neutral, COMPLETION_HINTS, ignored);
@@ -333,7 +333,7 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
       temperature: request.temperature,
       topP: request.top_p,
       topK: request.top_k,
-      // Zero is what models do without the parameter.
+      // Zero equals the default.
       frequencyPenalty: request.frequency_penalty || undefined,
       presencePenalty: request.presence_penalty || undefined,
       maxTokens: request.max_completion_tokens ?? request.max_tokens,
@@ -346,7 +346,7 @@ function translate(body: ApiRequest['body'], ignored: IgnoredParameters): Transl
   };
 }
 
-/** Whether and how much the model is to think, in the words of any vendor. */
+/** Whether and how much the model thinks, from the fields of any vendor. */
 function thinkingOf(request: TranslatedRequest): ReturnType<typeof effortOf> {
   const { reasoning_effort, reasoning, thinking, enable_thinking } = request;
   const isOff =
@@ -373,7 +373,7 @@ function messagesOf(requestMessages: TranslatedRequest['messages']): TranslatedM
           return readToolCall({ id: call.id, ...call.function });
         });
         const text = textOf(one.content ?? '') + (one.refusal ?? '');
-        // A message of calls alone says nothing.
+        // A message of tool calls without text gets no speaker prefix.
         const content = text === '' ? '' : speakerIn(one) + text;
         const providerState = firstState((one.reasoning_details ?? []).map(({ data }) => data));
         return {
@@ -399,7 +399,7 @@ function messagesOf(requestMessages: TranslatedRequest['messages']): TranslatedM
   });
 }
 
-/** One message, or one for each beginning of the prompt that is marked for the cache. */
+/** One message, or one per cache breakpoint of the prompt. */
 function systemMessages(content: z.output<typeof texts>, speaker: string): TranslatedMessage[] {
   const system = (text: string) => ({ role: 'system', content: text }) as const;
   if (typeof content === 'string' || content.every((part) => !part.cache_control)) {
@@ -411,7 +411,7 @@ function systemMessages(content: z.output<typeof texts>, speaker: string): Trans
   }));
 }
 
-/** The last mark of the parts, which become one text. */
+/** The last cache breakpoint of the parts, which are joined into one text. */
 function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark } {
   if (typeof content === 'string') return {};
   const marked = content.findLast((part) => part.cache_control);
@@ -419,8 +419,8 @@ function markIn(content: z.output<typeof texts>): { readonly cache?: CacheMark }
 }
 
 /**
- * What stands before the text of a message, which is the only place that other protocols have for a name. It tells
- * participants of one role apart: where all messages of a role are of one, it is left out, and no model repeats it.
+ * Prefix of a message's text, the only place for a name in other protocols. It tells
+ * participants of one role apart, and is omitted if a role has only one, so that models do not repeat it.
  */
 function speakersOf(requestMessages: TranslatedRequest['messages']): (one: Message) => string {
   const speakers = new Map<string, Set<string>>();
@@ -488,7 +488,7 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
 
 const DONE = 'data: [DONE]\n\n';
 
-/** One answer in the form of the protocol, as chunks or in one piece. */
+/** Writes one answer in the protocol, as chunks or as one body. */
 class CompletionWriter implements AnswerWriter {
   private readonly base: { readonly id: string; readonly created: number; readonly model: string };
   private readonly answer: CollectedAnswer;
@@ -623,7 +623,7 @@ class CompletionWriter implements AnswerWriter {
   }
 }
 
-/** The state in the form in which OpenRouter passes on encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
+/** The state as OpenRouter represents encrypted reasoning (openrouter.ai/docs, ReasoningDetail, 2026-11). */
 function reasoningDetails({ providerState }: CollectedAnswer): {
   readonly reasoning_details?: readonly object[];
 } {

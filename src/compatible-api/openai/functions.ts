@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CacheMark, ToolDefinition } from '../../provider/index.js';
 import type { ApiRequest } from '../answer/api.request.js';
 
-/** What a request says about one function. */
+/** Definition of one function in a request. */
 export const functionFields = {
   name: z.string().regex(/^[\w-]{1,64}$/, '1 to 64 letters, digits, _ or - are expected'),
   description: z.string().nullish(),
@@ -10,12 +10,12 @@ export const functionFields = {
   strict: z.boolean().nullish(),
 };
 
-/** Where a service of the messages protocol may keep the prompt that it has read: a hint that other protocols do not need. */
+/** Cache breakpoint of the messages protocol: a hint that other protocols do not need. */
 export const cacheFields = {
   cache_control: z.strictObject({ type: z.string(), ttl: z.string().optional() }).nullish(),
 };
 
-/** The mark of a part, if it has one. */
+/** The cache breakpoint of a part, if any. */
 export function cacheOf({
   cache_control: cache,
 }: {

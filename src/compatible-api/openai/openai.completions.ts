@@ -36,7 +36,7 @@ import { dataEvent, openAiFailureEvent } from './openai.errors.js';
 const MAX_PROMPTS = 20;
 const MAX_PROMPT_CHARS = 1_000_000;
 const MAX_PROMPT_TOKENS = 200_000;
-/** That of OpenAI. */
+/** OpenAI's default. */
 const USUAL_MAX_TOKENS = 16;
 
 const promptText = plainText(MAX_PROMPT_CHARS);
@@ -72,7 +72,7 @@ interface ReadCompletion {
 const DONE = 'data: [DONE]\n\n';
 const FILL = `You complete text for an editor (fill-in-the-middle). The user sends what stands before the cursor as <prefix> and what stands after it as <suffix>. Answer with exactly the text that belongs between them: without the prefix, without the suffix, without explanation and without code fences.`;
 
-/** POST /v1/completions: texts that a model goes on with, as services of completions do, or through a chat. */
+/** POST /v1/completions: continues a text, natively or through a chat model. */
 @Injectable()
 export class OpenAiCompletions {
   constructor(
@@ -82,18 +82,18 @@ export class OpenAiCompletions {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** One choice for each prompt, one after the other. Fails as a call of a model, and with ParameterError. */
+  /** One choice per prompt, generated in sequence. Fails like a model call, and with ParameterError. */
   async answer(caller: Caller, body: unknown, response: Response): Promise<void> {
     const { streamable, write } = await this.read(caller, body);
     await this.answers.respond(caller, streamable, response, write);
   }
 
-  /** A request, and what writes its answer. */
+  /** A request with the writer of its answer. */
   async read(caller: Caller, body: unknown): Promise<ReadCompletion> {
     const ignored = IgnoredParameters.of(caller);
     const request = parameters(completionRequest, withoutHints(body, TEXT_HINTS, ignored));
     const { model: name, stream, echo } = request;
-    // An agent answers conversations.
+    // Agents only answer conversations.
     if (agentIdIn(name) !== undefined) throw new UnknownModelError(name);
     const model = await this.models.resolveChat(caller, name);
     const prompts = await textsOf(request.prompt);
@@ -174,7 +174,7 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-/** One answer in the form of the protocol, choice by choice. */
+/** Writes one answer in the protocol, choice by choice. */
 class TextCompletionWriter {
   private readonly base: object;
   private readonly choices: object[] = [];
@@ -209,7 +209,7 @@ class TextCompletionWriter {
     return events;
   }
 
-  /** The end of the choice. Throws where the answer is not whole. */
+  /** Ends the choice. Throws if the answer is incomplete. */
   end(): string {
     if (this.finish === 'error') throw new UnfinishedAnswerError();
     const { usage, messages, text, echoed } = this;

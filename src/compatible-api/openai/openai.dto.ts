@@ -4,7 +4,7 @@ import { TRANSCRIPT_FORMATS } from '../../provider/index.js';
 const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
-/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+/** Nest drops the type Array next to oneOf, and accepts no schema without a type. */
 const EITHER = { type: Array } as const;
 const TEXTS = { ...EITHER, oneOf: [TEXT, { type: 'array', items: TEXT }] } as const;
 const TOKENS = { type: 'array', items: { type: 'integer' } } as const;
@@ -160,7 +160,7 @@ export class EmbeddingsBody extends Input({
   user: Given(TEXT, { description: 'Not read' }),
 }) {}
 
-/** What a form has beside its file is text. It is checked by openai.transcription.ts; services read further fields. */
+/** Form fields besides the file are texts. openai.transcription.ts validates them; services accept further fields. */
 @AsSent()
 export class TranscriptionBody extends Input({ model: Given(TEXT) }) {}
 

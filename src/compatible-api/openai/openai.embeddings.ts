@@ -16,7 +16,7 @@ import type { EmbeddingsView } from './openai.view.js';
 
 const MAX_INPUTS = 2_048;
 const MAX_INPUT_CHARS = 1_000_000;
-/** Of one input; more than models read. */
+/** Maximum tokens per input; larger than any model's window. */
 const MAX_TOKENS = 100_000;
 
 const text = z.string().min(1).max(MAX_INPUT_CHARS);
@@ -33,7 +33,7 @@ const ofTexts = z.strictObject({
 const ofTokens = z.strictObject({ ...fields, input: tokens.transform((one) => [one]) });
 const ofTokenLists = z.strictObject({ ...fields, input: z.array(tokens).max(MAX_INPUTS) });
 
-/** By the first input, so that an error is that of the form which was meant. */
+/** Selects the schema by the first input, so that errors refer to the intended form. */
 function requestOf(body: unknown) {
   const { input } = (body ?? {}) as { input?: unknown };
   const first: unknown = Array.isArray(input) ? input[0] : undefined;
@@ -46,11 +46,11 @@ export interface EmbeddingContext extends ReportedCall {
 }
 
 interface EmbeddedTexts {
-  /** As requests name it. */
+  /** The model id of the request. */
   readonly model: string;
   readonly texts: readonly string[];
   readonly dimensions: number | undefined;
-  /** The parameter that has the dimensions. */
+  /** Name of the parameter for the dimensions, used in errors. */
   readonly param: string;
 }
 
@@ -62,7 +62,7 @@ export class OpenAiEmbeddings {
     private readonly client: EmbeddingClient,
   ) {}
 
-  /** The vectors as the service answers them. Fails like EmbeddingClient, and with ParameterError. */
+  /** The service's vectors. Fails like EmbeddingClient, and with ParameterError. */
   async embed(caller: Caller, body: unknown, context: EmbeddingContext): Promise<EmbeddingsView> {
     const checkedBody = withoutHints(body, EMBEDDING_HINTS, context.ignored);
     const { model: id, input, encoding_format, dimensions } = requestOf(checkedBody);
@@ -87,7 +87,7 @@ export class OpenAiEmbeddings {
     };
   }
 
-  /** One vector for each text. Fails like EmbeddingClient, and with UnsupportedParameterError where a service ignores the dimensions. */
+  /** One vector per text. Fails like EmbeddingClient, and with UnsupportedParameterError if a service ignores the dimensions. */
   async vectors(
     caller: Caller,
     { model: name, texts, dimensions, param }: EmbeddedTexts,

@@ -47,14 +47,14 @@ export const openAiFailures: FailureShape = {
   advice: pathAdvice,
 };
 
-/** The code of a failure in the words of the protocol. */
+/** Error code of the protocol for a failure. */
 export function openAiCode(failure: Failure): string | undefined {
   return fieldsOf(statusOf(failure), failure.error).code;
 }
 
 export function openAiFailure(failure: Failure): ShapedFailure {
   const { error: thrown } = failure;
-  // Its text says nothing of the cause, and the status may.
+  // The text does not name the cause, but the status may.
   const error = thrown instanceof MediaFailedError ? thrown.cause : thrown;
   const { status, type, code: word, param } = fieldsOf(statusOf(failure), error);
   return {
@@ -77,7 +77,7 @@ export function openAiFailureEvent(failure: Failure): string {
   return dataEvent(openAiFailure(failure).body);
 }
 
-/** One event of a stream. JSON holds no line feed. */
+/** One event of a stream. Serialized JSON contains no line feed. */
 export function dataEvent(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;
 }
@@ -101,7 +101,7 @@ function fieldsOf(status: number, error: unknown): ErrorFields {
     return { status: 400, type: typeOf(400), code: 'invalid_value', param: error.param };
   }
   if (error instanceof ResponseFormatError) {
-    // The word of another service of the protocol that checks the answers of models.
+    // Code used by another service of the protocol that validates model answers.
     return { status, type: typeOf(status), code: 'json_validate_failed' };
   }
   return { status, type: typeOf(status), ...(CODES[status] && { code: CODES[status] }) };
@@ -111,7 +111,7 @@ function upstreamFields(error: UpstreamError): ErrorFields {
   const { kind } = error;
   const status = statusOfUpstream(error);
   if (kind === 'context-length') {
-    // The code by which clients shorten their conversation.
+    // Clients match this code to shorten their conversation.
     const type = typeOf(400);
     const named = error instanceof TooLongError && { param: error.param };
     return { status: 400, type, code: 'context_length_exceeded', ...named };

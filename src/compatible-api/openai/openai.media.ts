@@ -25,10 +25,10 @@ import type { ImagesView } from './openai.view.js';
 
 const MAX_TEXT_CHARS = 100_000;
 const MAX_WORD_CHARS = 200;
-/** The size that a request leaves to the model. */
+/** Size value that leaves the choice to the model. */
 const ANY_SIZE = 'auto';
 
-/** Images of one request at most, as at OpenAI. Each is a call of its own. */
+/** Maximum images per request, as at OpenAI. Each image is a separate call. */
 const MAX_IMAGES = 10;
 
 const word = plainText(MAX_WORD_CHARS).nullish();
@@ -55,12 +55,12 @@ interface MediaContext extends ReportedCall {
   readonly disconnected: AbortSignal;
 }
 
-/** As many as the newest models of OpenAI take. */
+/** Maximum input images, as for OpenAI's newest models. */
 const MAX_EDITED_IMAGES = 16;
 const MAX_IMAGES_OF_A_CALL = 10;
 
 const imageReference = z.strictObject({ image_url: z.string().min(1) });
-/** Further parameters, such as quality, background and output_format, are those of the service. */
+/** Other parameters, such as quality, background and output_format, are passed to the service. */
 const editRequest = z.looseObject({
   model: modelName,
   prompt: plainText(MAX_TEXT_CHARS),
@@ -82,13 +82,13 @@ interface ImageAnswer {
   readonly disconnected: AbortSignal;
 }
 
-/** Where sound goes; `disconnected` aborts when the client closes the connection. */
+/** Receiver of the audio; `disconnected` aborts when the client closes the connection. */
 interface Listener {
   readonly response: Response;
   readonly disconnected: AbortSignal;
 }
 
-/** POST /v1/images/generations, /v1/images/edits and /v1/audio/speech. What a service makes as a task is waited for. */
+/** POST /v1/images/generations, /v1/images/edits and /v1/audio/speech. Asynchronous tasks are awaited. */
 @Injectable()
 export class OpenAiMedia {
   constructor(
@@ -177,7 +177,7 @@ export class OpenAiMedia {
     return this.answerOf(editedImages, { format, resolved, disconnected });
   }
 
-  /** The bytes of an image that the client names. Never of the model's own service, which may be in a private network. */
+  /** The bytes of an image that the client references. URLs of the model's own service are refused, because it may be in a private network. */
   private async imageAt(
     { image_url: address }: z.output<typeof imageReference>,
     param: string,
@@ -209,7 +209,7 @@ export class OpenAiMedia {
     return { created: Math.floor(Date.now() / 1_000), data: await Promise.all(data) };
   }
 
-  /** Sound in its own type. Fails like MediaService and ContentService, and with ParameterError. */
+  /** Sends the audio with its media type. Fails like MediaService and ContentService, and with ParameterError. */
   async speech(caller: Caller, body: unknown, { response, disconnected }: Listener): Promise<void> {
     const speechAudio = await reportingCall(caller, response, (call) =>
       this.sound(caller, body, { disconnected, ...call }),
@@ -244,7 +244,7 @@ export class OpenAiMedia {
     const resolved = await this.models.resolveMedia(caller, model, ['audio']);
     ignored.beginModel(resolved);
     const { adapter } = resolved;
-    // Services of predictions take a voice and a format, and nothing else.
+    // Prediction services accept only a voice and a format.
     if (adapter.lookUpPrediction && speed) ignored.add('speed');
     if (adapter.lookUpPrediction && instructions) ignored.add('instructions');
     const speechCall = {

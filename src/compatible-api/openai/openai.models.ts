@@ -31,7 +31,7 @@ export class OpenAiModels {
     return { object: 'list', data: listed.map(openAiModel) };
   }
 
-  /** A page of those that answer messages, in the form of Anthropic. Throws ParameterError for an id that is not in the list. */
+  /** A page of the models that answer messages, in Anthropic's format. Throws ParameterError for an id that is not in the list. */
   async listForMessages(caller: Caller, query: ModelsQuery): Promise<AnthropicModelsView> {
     const { rows, hasMore } = await this.page(caller, query, ['chat']);
     return {
@@ -56,12 +56,12 @@ export class OpenAiModels {
     return named(id, await this.listed(caller, categories));
   }
 
-  /** Throws UnknownModelError for one that is not in the list. */
+  /** Throws UnknownModelError for a model that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
     return openAiModel(await this.find(caller, id, CATEGORIES));
   }
 
-  /** Throws UnknownModelError for one that is not in the list of those that answer messages. */
+  /** Throws UnknownModelError for a model that does not answer messages. */
   async getForMessages(caller: Caller, id: string): Promise<AnthropicModelView> {
     return anthropicModel(await this.find(caller, id, ['chat']));
   }
@@ -84,7 +84,7 @@ function named(id: string, models: readonly ListedModel[]): ListedModel {
 
 export interface ModelPage {
   readonly rows: readonly ListedModel[];
-  /** Whether there are more in the direction of the page. */
+  /** Whether more follow in the direction of the page. */
   readonly hasMore: boolean;
 }
 
@@ -110,7 +110,7 @@ function positionOf(param: string, id: string, models: readonly ListedModel[]): 
   );
 }
 
-/** What is known of a model or agent. */
+/** Facts about a model or agent. */
 export interface ListedModel extends Pick<
   CallableModel,
   'category' | 'contextWindow' | 'maxOutput'
@@ -135,7 +135,7 @@ export function listedModel(model: CallableModel): ListedModel {
   };
 }
 
-/** An agent calls its own tools, and takes none of a client. */
+/** An agent calls only its own tools and accepts none from a client. */
 export function listedAgent(agent: Option): ListedModel {
   const { id, agentName, createTime, contextWindow, maxOutput, supportsVision } = agent;
   return {
@@ -146,7 +146,7 @@ export function listedAgent(agent: Option): ListedModel {
 
 type Modalities = readonly [input: readonly string[], output: readonly string[]];
 
-/** What models of a category read and write, in the words of OpenRouter (https://openrouter.ai/docs/models, November 2026). */
+/** Input and output modalities per category, in OpenRouter's terms (https://openrouter.ai/docs/models, November 2026). */
 const MODALITIES: Readonly<Record<string, Modalities>> = {
   chat: [['text'], ['text']],
   vector: [['text'], ['embeddings']],
@@ -201,7 +201,7 @@ export function openAiModel(model: ListedModel): OpenAiModelView {
 
 const TOOL_PARAMETERS: readonly string[] = ['tools', 'tool_choice'];
 
-/** The form of Anthropic (https://platform.claude.com/docs/en/api/models, its SDK of November 2026). */
+/** A model in Anthropic's format (https://platform.claude.com/docs/en/api/models, its SDK of November 2026). */
 export function anthropicModel(model: ListedModel): AnthropicModelView {
   const { id, name, created, contextWindow, maxOutput, sees } = model;
   return {
@@ -216,7 +216,7 @@ export function anthropicModel(model: ListedModel): AnthropicModelView {
 const yes = { supported: true };
 const no = { supported: false };
 
-/** But for images, what POST /v1/messages does with every model: it takes each type of thinking, reads files, and checks JSON of a schema itself. */
+/** Capabilities of POST /v1/messages with every model, except images: each type of thinking, files, and JSON validated against a schema. */
 function capabilities(sees: boolean): object {
   return {
     batch: yes,

@@ -43,7 +43,7 @@ export class OpenAiModeration {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The judgement of the service. Fails as a call of a model, and with ParameterError. */
+  /** The service's moderation result. Fails like a model call, and with ParameterError. */
   async moderate(
     caller: Caller,
     body: unknown,

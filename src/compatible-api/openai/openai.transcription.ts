@@ -34,7 +34,7 @@ const transcriptionRequest = z.looseObject({
   stream: formFlag.default(false),
 });
 
-/** A form of one of the two routes. */
+/** A multipart request of either route. */
 interface SoundForm extends Pick<TranscriptionCall, 'task'> {
   readonly body: unknown;
   readonly files: readonly FormFile[];
@@ -42,7 +42,7 @@ interface SoundForm extends Pick<TranscriptionCall, 'task'> {
 
 const DONE = 'data: [DONE]\n\n';
 
-/** POST /v1/audio/transcriptions and /v1/audio/translations. The sound is held in memory until the request is answered. */
+/** POST /v1/audio/transcriptions and /v1/audio/translations. The audio is held in memory until the request is answered. */
 @Injectable()
 export class OpenAiTranscription {
   constructor(
@@ -51,7 +51,7 @@ export class OpenAiTranscription {
     private readonly answers: ApiAnswers,
   ) {}
 
-  /** Answers in the format that is asked for. Fails like MediaService, with the reason of the service, and with ParameterError. */
+  /** Answers in the requested format. Fails like MediaService, with the reason of the service, and with ParameterError. */
   async answer(
     caller: Caller,
     { task, body, files }: SoundForm,

@@ -76,7 +76,7 @@ class EmbeddingView extends View({
   object: oneOf(['embedding']),
   index: integer(),
   embedding: schema<readonly number[] | string>({
-    // Nest leaves it out beside oneOf, and takes no schema without a type.
+    // Nest drops the type next to oneOf, and accepts no schema without a type.
     type: Array,
     oneOf: [
       { type: 'array', items: { type: 'number' } },
@@ -106,13 +106,13 @@ class RerankResultView extends View({
   document: optional(object(RerankedTextView)),
 }) {}
 
-/** Documents that a rerank model has ordered, best first. */
+/** Documents ordered by a rerank model, best first. */
 export class RerankView extends View({
   model: text({ example: 'rerank-v3.5' }),
   results: list(RerankResultView),
 }) {}
 
-/** Judgements; those of a service have its other fields as well. */
+/** Moderation results. A service may return more fields. */
 export const MODERATIONS_SCHEMA = {
   type: 'object',
   required: ['id', 'model', 'results'],
@@ -146,7 +146,7 @@ export class ImagesView extends View({
   data: list(ImageView),
 }) {}
 
-/** What answers of chat completions always have. Those of a relayed model have its other fields as well. */
+/** Fields that every chat completion has. A relayed model may return more. */
 export const CHAT_COMPLETION_SCHEMA = {
   type: 'object',
   required: ['id', 'object', 'created', 'model', 'choices'],
@@ -157,7 +157,7 @@ export const CHAT_COMPLETION_SCHEMA = {
     model: { type: 'string' },
     choices: { type: 'array', items: { type: 'object', additionalProperties: true } },
     usage: {
-      // A relayed model answers what its service does.
+      // A relayed answer passes its service's fields through.
       anyOf: [{ type: 'object', nullable: true, additionalProperties: true }, {}],
     },
     sources: {
@@ -169,7 +169,7 @@ export const CHAT_COMPLETION_SCHEMA = {
   additionalProperties: true,
 };
 
-/** A transcript of a JSON format has the other fields of its service as well. */
+/** A transcript in a JSON format. A service may return more fields. */
 export const TRANSCRIPT_SCHEMA = {
   description: 'The transcript in the format that was asked for, or its events',
   content: {

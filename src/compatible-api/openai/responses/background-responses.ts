@@ -4,7 +4,7 @@ import { IntervalJob } from '../../../platform/queue/index.js';
 import { StoredResponseRepository } from './stored-response.repository.js';
 import type { ResponseKey } from './stored-response.repository.js';
 
-/** How long a response counts as running after its process was last heard of. */
+/** Lease of a running response since the last renewal by its process. */
 export const RUNNING_MS = 60_000;
 const RENEWAL_MS = 10_000;
 
@@ -33,7 +33,7 @@ export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplic
     await Promise.all([...this.running.values()].map(({ ended }) => ended));
   }
 
-  /** Runs until the answer has ended. `end` breaks it off. */
+  /** Runs until the answer has ended, or until `end` interrupts it. */
   run(key: ResponseKey, end: () => void, answer: () => Promise<void>): void {
     const { id } = key;
     const ended = answer()
@@ -49,7 +49,7 @@ export class BackgroundResponses implements OnApplicationBootstrap, BeforeApplic
     this.running.get(id)?.end();
   }
 
-  /** One round. */
+  /** One renewal of all leases. */
   async renew(): Promise<void> {
     const keys = [...this.running.values()].map(({ key }) => key);
     if (keys.length === 0) return;

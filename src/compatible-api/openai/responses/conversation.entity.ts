@@ -12,7 +12,7 @@ import {
 } from '../../../platform/database/index.js';
 import type { JsonObject } from './stored-response.entity.js';
 
-/** A conversation that responses add to, its user's alone. */
+/** A conversation that responses add to, visible only to its owner. */
 @Entity({ name: 'response_conversation' })
 export class ResponseConversation {
   @Varchar(50, primary) id: string;
@@ -20,18 +20,18 @@ export class ResponseConversation {
   @Bigint() userId: number;
   @Json() metadata: JsonObject;
   @CreateTime() createTime: Date;
-  /** When it last got items. */
+  /** Last time an item was added. */
   @Timestamp() lastUsedTime: Date;
 }
 
 @Entity({ name: 'response_conversation_item' })
 export class ResponseConversationItem {
-  /** In the order of the conversation. */
+  /** Sequence number in the conversation. */
   @GeneratedId() number: number;
   @TenantId() tenantId: string;
   @Varchar(50) conversationId: string;
   @Varchar(200) id: string;
   @Json() item: JsonObject;
-  /** Its bytes. */
+  /** Bytes of the item. */
   @Integer() size: number;
 }

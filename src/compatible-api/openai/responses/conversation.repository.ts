@@ -10,15 +10,15 @@ type Owner = Pick<Caller, 'tenantId' | 'userId'>;
 /** A page of items, oldest first or newest first. */
 export interface ItemPage {
   readonly order: 'asc' | 'desc';
-  /** The id of the last item of the page before. */
+  /** The id of the last item of the previous page. */
   readonly after: string | undefined;
   readonly limit: number;
 }
 
-/** Rows that one statement of the sweep removes. */
+/** Rows removed by one sweep statement. */
 const SWEPT_AT_ONCE = 500;
 
-/** All statements ask for the rows of one user of one tenant. */
+/** Statements are scoped to one user of one tenant. */
 @Injectable()
 export class ConversationRepository {
   constructor(private readonly database: Database) {}
@@ -44,7 +44,7 @@ export class ConversationRepository {
     );
   }
 
-  /** Whether it was there. */
+  /** Whether the row existed. */
   async remove({ tenantId, userId }: Owner, id: string): Promise<boolean> {
     const { affected } = await this.database
       .repository(ResponseConversation)
@@ -52,7 +52,7 @@ export class ConversationRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Adds items at the end of a conversation of the user; none where it is gone. */
+  /** Appends items to a conversation of the user. Does nothing if it was deleted. */
   async append(
     { tenantId, userId }: Owner,
     conversationId: string,
@@ -96,7 +96,7 @@ export class ConversationRepository {
     return rows.map(({ item }) => item);
   }
 
-  /** All items, oldest first; undefined where they are more than the limits. */
+  /** All items, oldest first; undefined if they exceed the limits. */
   async items(
     owner: Owner,
     conversationId: string,
@@ -139,7 +139,7 @@ export class ConversationRepository {
     return row?.item;
   }
 
-  /** For a conversation that find has answered to its user. */
+  /** Call only for a conversation that `find` returned for its user. */
   async removeItem({ tenantId }: Owner, conversationId: string, id: string): Promise<boolean> {
     const { affected } = await this.database
       .repository(ResponseConversationItem)
@@ -147,7 +147,7 @@ export class ConversationRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Removes conversations of all tenants that got no items for the days; answers how many, at most 500. */
+  /** Removes at most 500 conversations, of all tenants, without new items for these days. Returns their number. */
   async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of response conversations', () =>
       this.database.query<{ id: string }>(

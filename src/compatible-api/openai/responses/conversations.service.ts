@@ -19,11 +19,11 @@ import type {
 } from './responses.view.js';
 import type { JsonObject } from './stored-response.entity.js';
 
-/** The most that is read of a conversation to continue it. */
+/** Limits of a conversation that can be continued. */
 const MAX_READ = { count: 10_000, bytes: 32 * 1024 * 1024 };
 const ID = /^conv_[\da-f]{32}$/;
 
-/** Items of one request, as the API has it. */
+/** Maximum items per request, as at OpenAI. */
 const MAX_NEW_ITEMS = 20;
 
 const metadata = z.record(z.string().max(64), z.string().max(512));
@@ -99,7 +99,7 @@ export class Conversations {
     throw new UnknownItemError(itemId.slice(0, 100));
   }
 
-  /** What a response continues. Throws UnknownConversationError, and ConversationTooLongError. */
+  /** The items that a response continues. Throws UnknownConversationError and ConversationTooLongError. */
   async itemsToContinue(caller: Caller, id: string): Promise<readonly JsonObject[]> {
     await this.get(caller, id);
     const items = await this.stored.items(caller, id, MAX_READ);

@@ -34,7 +34,7 @@ const inputFile = z.looseObject({
 const inputPart = z.discriminatedUnion('type', [inputText, inputImage, inputFile]);
 const inputParts = z.array(inputPart).max(MAX_ITEMS);
 const outputPart = z.discriminatedUnion('type', [
-  // Citations and the like are of answers; no model is told them again.
+  // Annotations belong to answers and are not sent to a model again.
   z.looseObject({ type: z.literal('output_text'), text: z.string() }),
   z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
   inputText,
@@ -116,7 +116,7 @@ export const item = z.discriminatedUnion('type', [
   ]),
   ...callItems,
   ...outputItems,
-  // A model is told again what it thought only by a state that Plinth encoded.
+  // Thinking is returned to a model only as a state encoded by Plinth.
   z.looseObject({
     type: z.literal('reasoning'),
     id: ID,
@@ -199,7 +199,7 @@ export function referencesIn(input: string | readonly Item[]): string[] {
   return input.flatMap((one) => (one.type === 'item_reference' ? [one.id] : []));
 }
 
-/** Tools that a client has found and loaded for the model. */
+/** Tools that the client loaded for the model by a tool search. */
 export function loadedTools(items: readonly JsonObject[]): GivenTool[] {
   return items.flatMap((one) => {
     if (one['type'] !== 'tool_search_output' || !Array.isArray(one['tools'])) return [];
@@ -207,7 +207,7 @@ export function loadedTools(items: readonly JsonObject[]): GivenTool[] {
   });
 }
 
-/** Stored items as they can be read. */
+/** Parses stored items. */
 export function readItems(stored: readonly JsonObject[]): Item[] {
   return z.array(item).parse(withTypes([...stored]));
 }
@@ -218,7 +218,7 @@ export function readItems(stored: readonly JsonObject[]): Item[] {
  */
 export function messagesOf(
   items: readonly Item[],
-  /** Items that stand before those of the request. */
+  /** Number of items before those of the request. */
   earlier: number,
   tools: OfferedTools,
 ): TranslatedMessage[] {
@@ -227,14 +227,14 @@ export function messagesOf(
   return reader.end();
 }
 
-/** Reads items one after the other. */
+/** Converts items to messages in order. */
 class ItemReader {
   private readonly messages: TranslatedMessage[] = [];
   /** Names of the called tools by the ids of their calls. */
   private readonly names = new Map<string, string>();
-  /** Images and files of outputs that no message has yet. */
+  /** Images and files of outputs that are not in a message yet. */
   private media: (ContentPart | FilePart)[] = [];
-  /** What belongs to the next call. */
+  /** Provider state that belongs to the next call. */
   private state: ProviderState | undefined;
 
   constructor(private readonly tools: OfferedTools) {}
@@ -265,7 +265,7 @@ class ItemReader {
 
   private readCall(one: CallItem): void {
     const id = one.call_id ?? one.id;
-    // A search that the service made itself.
+    // A tool search executed by the service itself.
     if (!id) return;
     const fields = one as CallFields;
     const name = this.tools.nameOf(calledIn(fields));
@@ -296,7 +296,7 @@ class ItemReader {
   }
 
   private add(message: TranslatedMessage): void {
-    // Results of neighbouring calls stay together.
+    // Keeps results of adjacent calls together.
     if (message.role !== 'tool') this.flushMedia();
     this.messages.push(message);
   }
@@ -381,7 +381,7 @@ function partsOf(
   });
 }
 
-/** Whether the type is that of a call of a tool. */
+/** Whether the item type is a tool call. */
 export function isCallType(type: unknown): type is CallType {
   return typeof type === 'string' && type in CALL_PREFIXES;
 }

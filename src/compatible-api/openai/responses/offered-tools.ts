@@ -7,10 +7,10 @@ import type { FunctionFields } from '../functions.js';
 
 // The tools of a request, as functions: no other protocol has custom tools, shells, patches, a search of tools or namespaces.
 
-/** Fields that say how or when a tool is offered, such as `defer_loading`, are passed over: here all are offered at once. */
+/** Fields such as `defer_loading` are ignored: all tools are offered at once. */
 const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });
 
-/** A tool whose input is one text, free or of a grammar. `apply_patch` of Codex is one. */
+/** A tool whose input is one text, free or restricted by a grammar, such as `apply_patch` of Codex. */
 const customTool = z.looseObject({
   type: z.literal('custom'),
   name: functionFields.name,
@@ -30,7 +30,7 @@ const customTool = z.looseObject({
 const namespaceTool = z.looseObject({
   type: z.literal('namespace'),
   name: functionFields.name,
-  // Told to no model: no other protocol has a place for it.
+  // Ignored, because other protocols have no place for it.
   description: z.string().nullish(),
   tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])).max(MAX_TOOLS),
 });
@@ -48,7 +48,7 @@ const clientTools = [
   }),
 ] as const;
 
-/** Tools that the service of OpenAI runs itself, and without which a model can answer. They are left out. */
+/** Tools that OpenAI's service runs itself. They are omitted, because a model can answer without them. */
 const HOSTED = [
   'web_search',
   'web_search_2025_08_26',
@@ -93,15 +93,15 @@ export interface CalledTool extends ToolName {
   readonly type: CallType;
 }
 
-/** As long as services take a name. */
+/** Maximum length of a tool name at model services. */
 const LONGEST = 64;
 
-/** A model is offered the tools of namespaces with these as part of their names. */
+/** The tools of a request. Tools in namespaces are offered with the namespace as part of their name. */
 export class OfferedTools {
   readonly tools: readonly ToolDefinition[];
-  /** The parameter of each tool. */
+  /** Parameter paths of the tools. */
   readonly places: readonly string[];
-  /** By the name that a model is offered. */
+  /** Called tools by the name offered to the model. */
   private readonly named = new Map<string, CalledTool>();
 
   /** @param loaded Tools that the client has added on the way; those that are there already are passed over. */
@@ -113,7 +113,7 @@ export class OfferedTools {
       existing.add(keyOf(one.called));
       offered.push(one);
     }
-    // A tool without a namespace keeps its name, whatever stands before it.
+    // A tool without a namespace keeps its name even if a namespaced tool precedes it.
     const plainFirst = offered.toSorted(
       (one, other) => Number(!!one.called.namespace) - Number(!!other.called.namespace),
     );
@@ -148,7 +148,7 @@ function keyOf({ namespace, name }: ToolName): string {
 interface OfferedTool {
   readonly called: CalledTool;
   readonly fields: FunctionFields;
-  /** The path of its parameter. */
+  /** Path of the parameter. */
   readonly place: string;
 }
 
@@ -170,7 +170,7 @@ export function offeredIn(requestTools: readonly GivenTool[]): OfferedTool[] {
       case 'apply_patch':
         return [ofClient('apply_patch_call', APPLY_PATCH, place)];
       case 'tool_search': {
-        // A search by the service is of tools that are deferred: they are offered without it.
+        // A service-side tool search covers deferred tools, which are offered directly.
         if (one.execution !== 'client') return [];
         const { description, parameters } = one;
         return [ofClient('tool_search_call', { ...TOOL_SEARCH, description, parameters }, place)];
@@ -195,7 +195,7 @@ function callable(
   return { called: { type: 'custom_tool_call', ...called }, fields: customFields(one), place };
 }
 
-/** The grammar is described to the model, which has no other way to learn of it. */
+/** The grammar becomes part of the description, the only place where the model can read it. */
 function customFields({ name, description, format }: z.output<typeof customTool>): FunctionFields {
   const grammar =
     format?.type === 'grammar'
@@ -223,7 +223,7 @@ const TEXT = { type: 'string' };
 const TEXTS = { type: 'array', items: TEXT };
 const COUNT = { type: 'integer' };
 
-/** Parameters as the items of their calls have them (API reference of OpenAI, Responses, 2026-11). */
+/** Parameters of built-in tools as in their call items (API reference of OpenAI, Responses, 2026-11). */
 const LOCAL_SHELL: FunctionFields = {
   name: 'local_shell',
   description: 'Runs a command on the machine of the user and answers what it writes.',
@@ -268,7 +268,7 @@ const APPLY_PATCH: FunctionFields = {
 
 const TOOL_SEARCH = { name: 'tool_search', strict: undefined };
 
-/** What an item of a call has beside its id and status. */
+/** Fields of a call item besides its id and status. */
 export type CallFields = Readonly<Record<string, unknown>> & { readonly type: CallType };
 
 /** The id of an item begins with the letters of its type. */
@@ -281,7 +281,7 @@ export const CALL_PREFIXES: Readonly<Record<CallType, string>> = {
   tool_search_call: 'tsc',
 };
 
-/** A call of a model as the item that the protocol has for the tool. */
+/** Converts a call of the model to the tool's item type. */
 export function callFields({ type, ...named }: CalledTool, call: ToolCall): CallFields {
   const { id: call_id, input, arguments: text } = call;
   switch (type) {
@@ -308,7 +308,7 @@ export function callFields({ type, ...named }: CalledTool, call: ToolCall): Call
   }
 }
 
-/** The text for a custom tool. Some models leave the object around it out, or name its field otherwise. */
+/** The input text for a custom tool. Some models omit the surrounding object or rename its field. */
 function inputOf({ input, arguments: text, invalid }: ToolCall): string {
   if (invalid) return text;
   const [only, ...more] = Object.values(input);
@@ -316,7 +316,7 @@ function inputOf({ input, arguments: text, invalid }: ToolCall): string {
   return typeof value === 'string' ? value : text;
 }
 
-/** An item of a call as a client sends it back, with the arguments that the model wrote. */
+/** Converts a call item from the client back to a call with the arguments that the model wrote. */
 export function argumentsOf(item: CallFields): string {
   switch (item.type) {
     case 'function_call':

@@ -6,7 +6,7 @@ import type { JsonObject } from './stored-response.entity.js';
 
 // Requests and answers of the Responses protocol that are passed on to a service of the same protocol. Does no I/O.
 
-/** What Plinth does itself, and no service is told of. */
+/** Parameters that Plinth handles itself and does not relay. */
 const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   'previous_response_id',
   'conversation',
@@ -24,7 +24,7 @@ export function relayedBody(
   const { include, input } = clientBody;
   const items: unknown = stored?.map(withoutOwnId) ?? input;
   const included = Array.isArray(include) ? (include as unknown[]) : [];
-  // The next turn needs it, because the service does not keep what its model thought.
+  // The next turn needs the encrypted reasoning, because the service does not store it.
   const isThinking = clientBody['reasoning'] !== undefined && clientBody['store'] !== false;
   const isMissing = isThinking && !included.includes(ENCRYPTED_REASONING);
   return {
@@ -35,7 +35,7 @@ export function relayedBody(
   };
 }
 
-/** What services count tokens of: POST /responses/input_tokens of OpenAI (API reference, November 2026) has no other parameters. */
+/** Parameters of POST /responses/input_tokens of OpenAI (API reference, November 2026). */
 const COUNTED_PARAMETERS: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['text', 'reasoning', 'truncation'],
@@ -47,13 +47,13 @@ export function countedBody(relayed: ApiRequest['body']): ApiRequest['body'] {
   return Object.fromEntries(counted);
 }
 
-/** A service refuses reasoning that it has not encrypted itself. */
+/** Services refuse reasoning that they have not encrypted themselves. */
 function isReadable(item: unknown): boolean {
   const { type, encrypted_content: encrypted } = (item ?? {}) as JsonObject;
   return type !== 'reasoning' || (typeof encrypted === 'string' && !isEncodedState(encrypted));
 }
 
-/** The service knows none of the ids that Plinth has made. */
+/** Removes ids created by Plinth, which the service does not know. */
 function withoutOwnId(item: JsonObject): JsonObject {
   const { id: _, status: __, ...others } = item;
   const { type } = item;
@@ -62,7 +62,7 @@ function withoutOwnId(item: JsonObject): JsonObject {
   return isPlain ? others : item;
 }
 
-/** The finished response in what a service has sent: an answer in one piece, or events. Undefined where there is none. */
+/** The finished response in a body or event stream of a service; undefined if there is none. */
 export function finishedResponse(text: string): JsonObject | undefined {
   if (text.startsWith('{')) return objectIn(text);
   for (const line of text.split('\n')) {
@@ -76,7 +76,7 @@ export function finishedResponse(text: string): JsonObject | undefined {
   return undefined;
 }
 
-/** The JSON object that the text is; undefined where it is none. */
+/** Parses a JSON object; undefined for any other text. */
 export function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,15 +8,15 @@ export type EventOwner = Pick<Caller, 'tenantId' | 'userId'>;
 
 export type EventRow = Pick<StoredResponseEvent, 'sequence' | 'frame'>;
 
-/** Rows that one statement of the sweep removes. */
+/** Rows removed by one sweep statement. */
 const SWEPT_AT_ONCE = 5_000;
 
-/** The events of responses in the background, each of one user of one tenant. */
+/** Events of background responses. Statements are scoped to one user of one tenant. */
 @Injectable()
 export class ResponseEventRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds events, of which the first has the number. Nothing is added to a response that has ended. */
+  /** Adds events, numbered from `first`. Nothing is added to a response that has ended. */
   async append(
     { tenantId, userId }: EventOwner,
     responseId: string,
@@ -45,7 +45,7 @@ export class ResponseEventRepository {
     );
   }
 
-  /** The number of the last event; undefined where none is kept. */
+  /** The number of the last event; undefined if none is stored. */
   async last({ tenantId, userId }: EventOwner, responseId: string): Promise<number | undefined> {
     const [row] = await this.database.query<{ last: number | null }>(
       `SELECT max(sequence) AS last FROM stored_response_event

@@ -8,21 +8,21 @@ import type { EventOwner } from './response-event.repository.js';
 import { objectIn } from './relayed-response.js';
 import type { JsonObject } from './stored-response.entity.js';
 
-/** Events are stored together that come within this time. */
+/** Events within this time are stored together. */
 const COLLECTION_MS = 100;
 
-/** An answer waits for the store with so many bytes that are not stored. */
+/** An answer pauses while this many bytes are not stored. */
 const MAX_UNSTORED_BYTES = 1024 * 1024;
 
-/** Beyond these bytes no deltas of a response are kept: the events that end each item repeat its text. */
+/** Deltas of a response beyond these bytes are not stored: the final event of each item repeats its text. */
 const MAX_DELTA_BYTES = 16 * 1024 * 1024;
 
 const EVENTS_A_PAGE = 200;
 
-/** A reader that no notification has reached looks for events after this time. */
+/** Interval at which readers poll if no notification arrives. */
 const POLL_MS = 2_000;
 
-/** How long events can be read again. */
+/** Retention of events. */
 export const EVENT_RETENTION_HOURS = 24;
 
 /** Events of the response as a whole. Plinth makes them itself, with the id under which it is stored. */
@@ -128,7 +128,7 @@ export class ResponseEvents {
   }
 }
 
-/** Whether there may be something to read. */
+/** Wakes a reader when there may be new events. */
 class News {
   private readonly woken = new EventTarget();
   private isStale = false;
@@ -147,7 +147,7 @@ class News {
   }
 }
 
-/** Empty for a cancelled response. */
+/** The final event; empty for a cancelled response. */
 function lastFrame(response: JsonObject, sequence_number: number): string {
   const type = `response.${String(response['status'])}`;
   return OWN_EVENTS.has(type) ? sseFrame(type, { type, sequence_number, response }) : '';
@@ -173,7 +173,7 @@ export class EventRecorder {
     private readonly store: (first: number, frames: readonly string[]) => Promise<void>,
   ) {}
 
-  /** Takes events as they are sent, of whatever numbers. Waits while too much is not stored. */
+  /** Accepts events as sent and renumbers them. Waits while too many bytes are not stored. */
   async write(events: string | Buffer): Promise<void> {
     this.parser.feed(events.toString());
     if (this.bytes > MAX_UNSTORED_BYTES) await this.flush();
@@ -192,7 +192,7 @@ export class EventRecorder {
     this.bytes += bytes;
   }
 
-  /** Stores what is left. */
+  /** Stores the remaining events. */
   async close(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -200,7 +200,7 @@ export class EventRecorder {
     await this.flush();
   }
 
-  /** A failure is that of the next `flush` or of `close`: the events stay until then. */
+  /** A failure is reported by the next `flush` or by `close`; the events are retained until then. */
   private flushLater(): void {
     this.timer = undefined;
     void this.flush().catch(() => undefined);

@@ -23,7 +23,7 @@ export class ResponseRetention extends HourlyRound {
     super(config, 'Failed to remove old stored responses');
   }
 
-  /** One round; answers how many records it has removed. */
+  /** One sweep; returns the number of removed records. */
   prune(ending?: AbortSignal): Promise<number> {
     const { RESPONSE_RETENTION_DAYS: days } = this.config;
     return this.sweepAll(

@@ -4,13 +4,13 @@ const OBJECT = { type: 'object', additionalProperties: true } as const;
 const OBJECTS = { type: 'array', items: OBJECT } as const;
 const TEXT = { type: 'string' } as const;
 const TEXTS = { type: 'array', items: TEXT } as const;
-/** Nest leaves the type Array out beside oneOf, and takes no schema without a type. */
+/** Nest drops the type Array next to oneOf, and accepts no schema without a type. */
 const EITHER = { type: Array } as const;
 const FLAG = { type: 'boolean' } as const;
 const NUMBER = { type: 'number' } as const;
 const INTEGER = { type: 'integer' } as const;
 
-/** They are checked by responses.request.ts, whose errors name the parameter. */
+/** Documented parameters. responses.request.ts validates them and names the parameter in errors. */
 @AsSent()
 export class ResponseBody extends Input({
   model: Given(TEXT, {

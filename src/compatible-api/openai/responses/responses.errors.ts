@@ -2,7 +2,7 @@ import { DomainError } from '../../../platform/error/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { ParameterError } from '../../answer/api.errors.js';
 
-/** There is no such response of the caller. */
+/** The caller has no such response. */
 export class UnknownResponseError extends DomainError {
   readonly code = 404;
 
@@ -11,7 +11,7 @@ export class UnknownResponseError extends DomainError {
   }
 }
 
-/** The response to continue, or one that it continues, is not there. */
+/** The response to continue, or one of its predecessors, does not exist. */
 export class PreviousResponseError extends ParameterError {
   constructor(id: string) {
     super(
@@ -30,7 +30,7 @@ export class ConversationTooLongError extends ParameterError {
   }
 }
 
-/** There is no such conversation of the caller. */
+/** The caller has no such conversation. */
 export class UnknownConversationError extends DomainError {
   readonly code = 404;
 
@@ -64,7 +64,7 @@ export class InterruptedResponseError extends DomainError {
   }
 }
 
-/** Of a response that was not created as a stream in the background, or long ago. */
+/** The response was not created as a background stream, or its events have expired. */
 export class EventsNotKeptError extends ParameterError {
   constructor(id: string) {
     super('stream', msg`The events of the response ${id} are not kept. Read it without stream.`);

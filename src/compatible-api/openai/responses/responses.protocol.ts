@@ -29,15 +29,15 @@ import type { JsonObject } from './stored-response.entity.js';
 /** Keeps a finished response before the client is told that it is finished. */
 export type KeepResponse = (response: JsonObject & { readonly id: string }) => Promise<void>;
 
-/** What a request is answered from beside its own parameters. */
+/** Context of a request besides its parameters. */
 export interface ResponseContext {
-  /** The items before it, oldest first. */
+  /** The preceding items, oldest first. */
   readonly earlier: readonly JsonObject[];
-  /** Its own items as they are stored, with those that it refers to. */
+  /** The items of the request as stored, including referenced ones. */
   readonly requestItems: readonly JsonObject[];
-  /** Some of the items are not in the request itself. */
+  /** Whether some items are not in the request itself. */
   readonly hasStored: boolean;
-  /** The id of the response where it is known before; one is made when absent. */
+  /** Id of the response; generated when absent. */
   readonly id?: string;
   readonly keep: KeepResponse | undefined;
 }
@@ -58,14 +58,14 @@ export class ResponsesRequest implements ApiRequest {
     strictTool: (index) => `${this.tools.places[index] ?? 'tools'}.strict`,
     effort: 'reasoning.effort',
   };
-  /** For a service of the same protocol. */
+  /** The body relayed to a service of the same protocol. */
   readonly body: ApiRequest['body'];
   readonly relay: RelayedRequest;
   private answer: ResponseWriter | undefined;
   private readonly tools: OfferedTools;
 
   constructor(
-    /** As the client sent it. */
+    /** The unmodified body of the client. */
     private readonly clientBody: ApiRequest['body'],
     private readonly params: ResponseParameters,
     private readonly context: ResponseContext,
@@ -149,7 +149,7 @@ interface ReasoningItem {
   status: Status;
   summary: ThoughtPart[];
   content?: [ThoughtPart];
-  /** What the service of the model wants back with its calls. */
+  /** Provider state of the calls. */
   encrypted_content?: string;
 }
 
@@ -158,9 +158,9 @@ type Item = TextItem | (CallFields & { readonly id: string; readonly status: Sta
 
 /** Events of the text of an item. */
 interface TextEvents {
-  /** Before `.delta` and `.done`. */
+  /** Event name prefix of `.delta` and `.done`. */
   readonly text: string;
-  /** Before `.added` and `.done`. */
+  /** Event name prefix of `.added` and `.done`. */
   readonly part: string;
   readonly place: object;
 }
@@ -183,13 +183,13 @@ const CALL_TEXTS: Readonly<Record<string, readonly [event: string, field: string
   custom_tool_call: ['response.custom_tool_call_input', 'input'],
 };
 
-/** One answer in the form of the protocol, as events or in one piece. */
+/** Writes one answer in the protocol, as events or as one body. */
 class ResponseWriter implements AnswerWriter {
   private readonly id: string;
   private readonly createdAt = now();
   private readonly answer: CollectedAnswer;
   private readonly output: Item[] = [];
-  /** The last item, as long as it can be continued. */
+  /** The last item while it can be continued. */
   private open: TextItem | undefined;
   private sequence = 0;
   private readonly showsState: boolean;
@@ -244,7 +244,7 @@ class ResponseWriter implements AnswerWriter {
       case 'reasoning-delta':
         return this.addText('reasoning', visiblePart.text);
       case 'tool-call':
-        // Written at the end, behind the state that belongs to it.
+        // Written at the end, after its state.
         return '';
     }
   }
@@ -279,7 +279,7 @@ class ResponseWriter implements AnswerWriter {
     );
   }
 
-  /** The items of the calls, which are the last ones of an answer. What the service wants back with them comes before. */
+  /** The items of the tool calls, which end an answer. The provider state precedes them. */
   private callTools(): string {
     const { calls, providerState } = this.answer;
     if (calls.length === 0) return '';
@@ -287,7 +287,7 @@ class ResponseWriter implements AnswerWriter {
     return state + calls.map((call) => this.addCall(call)).join('');
   }
 
-  /** In the reasoning just before, or else in an item of its own. */
+  /** Puts the provider state into the preceding reasoning, otherwise into its own item. */
   private keepState(state: string): string {
     if (this.open?.type === 'reasoning') {
       this.open.encrypted_content = state;
@@ -447,13 +447,13 @@ class ResponseWriter implements AnswerWriter {
   }
 }
 
-/** An item, but for the state of the model in it. */
+/** The item without the provider state. */
 export function withoutState(item: object): JsonObject {
   const { encrypted_content: _, ...others } = item as JsonObject;
   return others;
 }
 
-/** Ends a stream whose reader cannot go on. The response itself may run on. */
+/** Last event of a stream that cannot continue. The response itself may still run. */
 export function errorEvent(failure: Failure, sequence_number: number): string {
   return sseFrame('error', { type: 'error', ...errorOf(failure), param: null, sequence_number });
 }
@@ -461,7 +461,7 @@ export function errorEvent(failure: Failure, sequence_number: number): string {
 /** Codes that clients act on: they shorten the conversation, wait, or give up. */
 const CODES = new Set(['context_length_exceeded', 'rate_limit_exceeded', 'insufficient_quota']);
 
-/** What failed, in the words of the protocol. */
+/** Error code of the protocol for a failure. */
 function errorOf(failure: Failure): { readonly code: string; readonly message: string } {
   const code = openAiCode(failure);
   return {
@@ -517,7 +517,7 @@ function emptyMessage(): MessageItem {
   };
 }
 
-/** What a model thought, as a summary where the client asks for one: most clients show nothing else. */
+/** The thinking, as a summary if requested, because most clients show only summaries. */
 function emptyReasoning(asSummary: boolean): ReasoningItem {
   const base = { id: newId('rs'), type: 'reasoning', status: 'in_progress' } as const;
   return asSummary
@@ -529,7 +529,7 @@ function now(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-/** Why an answer is not whole, by the reason of its end. */
+/** Reason of an incomplete response by finish reason. */
 const INCOMPLETE: Readonly<Record<string, string>> = {
   length: 'max_output_tokens',
   'content-filter': 'content_filter',

@@ -16,7 +16,7 @@ import type { JsonObject } from './stored-response.entity.js';
 
 // Requests of the Responses protocol of OpenAI, in the words of the adapters. Does no I/O.
 
-/** What `include` can add to an answer here. */
+/** Supported values of `include`. */
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
 
 const tools = z
@@ -69,7 +69,7 @@ const request = z.strictObject({
   include: z.array(z.string()).max(100).optional(),
   store: z.boolean().optional(),
   stream: z.boolean().optional(),
-  // Pads events against guesses of their content; there is no such padding here.
+  // Padding against side-channel attacks is not supported.
   stream_options: z.looseObject({}).optional(),
   tools: tools.optional(),
   tool_choice: toolChoice.optional(),
@@ -78,7 +78,7 @@ const request = z.strictObject({
   reasoning: z
     .looseObject({
       effort: effort.nullish(),
-      // A word asks that thinking is shown as a summary: all of it is.
+      // Any value requests a summary of the thinking; it is shown in full.
       summary: z.string().nullish(),
     })
     .optional(),
@@ -90,7 +90,7 @@ const request = z.strictObject({
 
 export type ResponseParameters = z.output<typeof request>;
 
-/** Throws ParameterError, and UnsupportedParameterError for what cannot be honoured. Hints are noted by noteHints. */
+/** Validates the parameters. Throws ParameterError, and UnsupportedParameterError for unsupported ones. noteHints reports ignored hints. */
 export function readParameters(body: unknown): ResponseParameters {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return parameters(request, body);
@@ -101,7 +101,7 @@ export function readParameters(body: unknown): ResponseParameters {
   return parameters(request, Object.fromEntries(wanted));
 }
 
-/** Notes what is left out of a request that is translated. Throws UnsupportedParameterError where the key is strict. */
+/** Notes the parameters that a translation ignores. Throws UnsupportedParameterError if the key is strict. */
 export function noteHints(
   body: Readonly<Record<string, unknown>>,
   params: ResponseParameters,
@@ -122,7 +122,7 @@ export function noteHints(
   }
 }
 
-/** Fields with the values at which they change nothing; undefined where every value is honoured. */
+/** Values at which a field has no effect; undefined if every value is supported. */
 type Fields = Readonly<Record<string, readonly unknown[] | undefined>>;
 
 const TEXT_FIELDS: Fields = { format: undefined, verbosity: ['medium'] };
@@ -144,7 +144,7 @@ function noteFields(
   }
 }
 
-/** The request with the items before it, its own items as they are stored. */
+/** Translates the request with the preceding items. */
 export function translate(
   params: ResponseParameters,
   earlier: readonly JsonObject[],

@@ -44,16 +44,16 @@ import type { JsonObject, StoredResponse } from './stored-response.entity.js';
 import { itemsIn, StoredResponseRepository } from './stored-response.repository.js';
 import type { StoredTurn } from './stored-response.repository.js';
 
-/** The most that is read of a conversation to continue it. */
+/** Limits of a conversation that can be continued. */
 const LONGEST = { turns: 500, bytes: 32 * 1024 * 1024 };
-/** Ids of relayed responses are made by their services. */
+/** Response ids, including those that services of relayed responses create. */
 const ID = /^[\w-]{1,100}$/;
 
-/** A request with the items that it is answered from. */
+/** A validated request with all items of its input. */
 interface ReadRequest extends Pick<ResponseContext, 'earlier' | 'requestItems' | 'hasStored'> {
   readonly params: ResponseParameters;
   readonly body: ResponsesRequest['body'];
-  /** The response that it continues. */
+  /** The response that this request continues. */
   readonly previous: StoredTurn | undefined;
   readonly conversationId: string | undefined;
 }
@@ -118,7 +118,7 @@ export class Responses {
     return new ResponsesRequest(read.body, params, context);
   }
 
-  /** Answers the response, or the events after one of them. Throws ParameterError, UnknownResponseError and EventsNotKeptError. */
+  /** Returns the response, or streams its events after a given one. Throws ParameterError, UnknownResponseError and EventsNotKeptError. */
   async get(caller: Caller, id: string, query: unknown, response: Response): Promise<void> {
     const { stream, starting_after: after = -1, include } = storedResponseQuery(query);
     const showsState = [include].flat().includes(ENCRYPTED_REASONING);
@@ -134,7 +134,7 @@ export class Responses {
     });
   }
 
-  /** Ends a response in the background. One that has ended is answered as it is. */
+  /** Cancels a background response. A finished one is returned unchanged. */
   async cancel(caller: Caller, id: string): Promise<JsonObject> {
     const storedResponse = await this.getStored(caller, id);
     if (storedResponse.response['background'] !== true) throw new NotInBackgroundError();
@@ -191,7 +191,7 @@ export class Responses {
     return { object: 'response.input_tokens', input_tokens: counted ?? (await estimated()) };
   }
 
-  /** Begins a response in the background; what becomes of it is read by its id. Answers it as it begins. */
+  /** Starts a background response and returns its initial state. Clients poll it by id. */
   private async begin(caller: Caller, read: ReadRequest): Promise<JsonObject> {
     const { params, requestItems, previous } = read;
     const { tenantId, userId } = caller;
@@ -277,7 +277,7 @@ export class Responses {
     });
   }
 
-  /** The response as it is now: one whose process has ended is interrupted. */
+  /** The current response; one with an expired lease is marked as interrupted. */
   private async current(caller: Caller, storedResponse: StoredResponse): Promise<JsonObject> {
     const { id, input, response, runningUntil } = storedResponse;
     if (!runningUntil || runningUntil.getTime() > Date.now()) return response;
@@ -296,7 +296,7 @@ export class Responses {
     return storedResponse;
   }
 
-  /** Throws ParameterError, and the errors of what is continued. */
+  /** Validates the request and loads its input. Throws ParameterError, and the errors of the continued response or conversation. */
   private async read(caller: Caller, requestBody: unknown): Promise<ReadRequest> {
     const body = await this.files.inResponse(caller, requestBody);
     const params = readParameters(body);
@@ -327,7 +327,7 @@ export class Responses {
     };
   }
 
-  /** The items of a request, with those that it refers to. What stands before it already is not repeated. */
+  /** The items of the request and those that it references, without the ones already in the conversation. */
   private async ownItems(
     caller: Caller,
     input: ResponseParameters['input'],
@@ -366,7 +366,7 @@ export class Responses {
   }
 }
 
-/** Of a service that ends without the whole response. */
+/** The service ended without a complete response. */
 function unfinished(): Failure {
   const error = new UnfinishedAnswerError();
   return { code: error.code, message: localized(error.message), error };
@@ -377,7 +377,7 @@ function answerJson(response: Response, body: JsonObject): void {
   response.status(200).json(body);
 }
 
-/** A stored response, but for the states of its model. */
+/** The stored response without provider states. */
 function withoutHiddenState(response: JsonObject): JsonObject {
   const { output } = response;
   if (!Array.isArray(output)) return response;

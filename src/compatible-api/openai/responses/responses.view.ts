@@ -75,12 +75,12 @@ const storedQuery = z.looseObject({
   include: z.union([z.string(), z.array(z.string()).max(100)]).optional(),
 });
 
-/** How a stored response is read. Throws ParameterError. */
+/** Parses the query for a stored response. Throws ParameterError. */
 export function storedResponseQuery(query: unknown): z.output<typeof storedQuery> {
   return parameters(storedQuery, query);
 }
 
-/** The page of a list of items. Throws ParameterError. */
+/** Parses the query for a page of items. Throws ParameterError. */
 export function itemPage(query: unknown): z.output<typeof pageQuery> {
   return parameters(pageQuery, query);
 }

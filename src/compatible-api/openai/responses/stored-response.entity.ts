@@ -19,27 +19,27 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export class StoredResponse {
   @Varchar(100, primary) id: string;
   @TenantId(primary) tenantId: string;
-  /** Who made it, and alone sees it. */
+  /** The owner, who alone can read it. */
   @Bigint(primary) userId: number;
   @Bigint(nullable) apiKeyId: number | null;
-  /** As the request named it. */
+  /** The model name of the request. */
   @Varchar(200) modelName: string;
-  /** The response that it continues. */
+  /** The response that this one continues. */
   @Varchar(100, nullable) previousId: string | null;
-  /** The first one of its conversation. */
+  /** The first response of the conversation. */
   @Varchar(100) conversationId: string;
-  /** The items of its own request. */
+  /** The items of the request. */
   @Json() input: readonly JsonObject[];
-  /** As it was answered. */
+  /** The response as returned to the client. */
   @Json() response: JsonObject;
-  /** Of the items of both. */
+  /** Ids of the items of input and output. */
   @Text({ array: true }) itemIds: readonly string[];
-  /** Of a response in the background: until then its process answers for it. */
+  /** Lease of a background response. */
   @Timestamp(nullable) runningUntil: Date | null;
-  /** Bytes of both. */
+  /** Bytes of input and response. */
   @Integer() size: number;
   @CreateTime() createTime: Date;
-  /** When its conversation was last continued. */
+  /** Last time the conversation was continued. */
   @Timestamp() lastUsedTime: Date;
 }
 
@@ -49,9 +49,9 @@ export class StoredResponseEvent {
   @TenantId(primary) tenantId: string;
   @Bigint(primary) userId: number;
   @Varchar(100, primary) responseId: string;
-  /** From 0, without gaps. */
+  /** Sequence number from 0, without gaps. */
   @Integer(primary) sequence: number;
-  /** As it is sent. */
+  /** The event as sent to clients. */
   @Text() frame: string;
   @CreateTime() createTime: Date;
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from './stored-response.entity.js';
 
 type Owner = Pick<Caller, 'tenantId' | 'userId' | 'apiKey'>;
 
-/** A response, with its user. */
+/** A response with its owner. */
 export type ResponseKey = Pick<StoredResponse, 'tenantId' | 'userId' | 'id'>;
 
 /** One turn of a conversation. */
@@ -18,7 +18,7 @@ export type StoredTurn = Pick<
 
 export interface NewResponse {
   readonly id: string;
-  /** How long its process answers for a response in the background. */
+  /** Lease of a background response. */
   readonly runningMs?: number;
   readonly modelName: string;
   readonly previous: Pick<StoredTurn, 'id' | 'conversationId'> | undefined;
@@ -28,7 +28,7 @@ export interface NewResponse {
 
 export type EndedResponse = Pick<NewResponse, 'id' | 'input' | 'response'>;
 
-/** Responses whose items one request refers to. */
+/** Maximum responses whose items one request references. */
 const MAX_REFERRED_RESPONSES = 500;
 
 /** The items of a response and of its request. */
@@ -44,10 +44,10 @@ function idsIn(stored: Pick<NewResponse, 'input' | 'response'>): string[] {
   return itemsIn(stored).flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 }
 
-/** Rows that one statement of the sweep removes. */
+/** Rows removed by one sweep statement. */
 const SWEPT_AT_ONCE = 500;
 
-/** All statements ask for the rows of one user of one tenant. */
+/** Statements are scoped to one user of one tenant. */
 @Injectable()
 export class StoredResponseRepository {
   constructor(private readonly database: Database) {}
@@ -56,7 +56,7 @@ export class StoredResponseRepository {
     return this.database.repository(StoredResponse).findOneBy({ tenantId, userId, id });
   }
 
-  /** Whether the response is answered in the background by a process that was heard of. */
+  /** Whether the response is running in the background with a valid lease. */
   async isRunning({ tenantId, userId }: Owner, id: string): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT 1 FROM stored_response
@@ -126,7 +126,7 @@ export class StoredResponseRepository {
     );
   }
 
-  /** Ends a response in the background, unless it has ended. Answers whether it was running. */
+  /** Ends a background response unless it has ended. Returns whether it was running. */
   async end({ tenantId, userId }: Owner, stored: EndedResponse): Promise<boolean> {
     const response = JSON.stringify(stored.response);
     const rows = await this.database.query<{ id: string }>(
@@ -137,7 +137,7 @@ export class StoredResponseRepository {
     return rows.length > 0;
   }
 
-  /** Of the responses in the background, those that still run; their process answers for them for another while. */
+  /** Renews the leases of these background responses. Returns those that still run. */
   async renew(keys: readonly ResponseKey[], runningMs: number): Promise<string[]> {
     const rows = await acrossTenants('renewal of responses in the background', () =>
       this.database.query<{ id: string }>(
@@ -155,7 +155,7 @@ export class StoredResponseRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Items of any response of the user by their ids; of an item that several have, that of the last one. */
+  /** Items of the user's responses by id; the latest response wins. */
   async items(
     { tenantId, userId }: Owner,
     ids: readonly string[],
@@ -175,7 +175,7 @@ export class StoredResponseRepository {
     );
   }
 
-  /** Whether it was there. */
+  /** Whether the row existed. */
   async remove({ tenantId, userId }: Owner, id: string): Promise<boolean> {
     const { affected } = await this.database
       .repository(StoredResponse)
@@ -183,7 +183,7 @@ export class StoredResponseRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Removes responses of all tenants whose conversation was not continued for the days; answers how many, at most 500. */
+  /** Removes at most 500 responses, of all tenants, whose conversation was not continued for these days. Returns their number. */
   async sweep(days: number): Promise<Swept> {
     const rows = await acrossTenants('sweep of stored responses', () =>
       this.database.query<{ id: string }>(
