@@ -43,8 +43,8 @@ export class AgentBases {
   }
 
   /**
-   * Those of a turn's bases that may still be read: by the creator of the agent that has them bound, else by the caller, whose message has
-   * named them.
+   * The bases of a turn that are still readable: by the creator of the agent that binds them, otherwise by the caller whose
+   * message names them.
    */
   async stillOf(
     caller: Caller,

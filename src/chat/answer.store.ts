@@ -32,8 +32,8 @@ const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 2_000;
 
 /** Retry interval of pending answers. */
-const KEPT_RETRY_MS = 5_000;
-const KEPT_AT_ONCE = 500;
+const PENDING_RETRY_MS = 5_000;
+const FILES_AT_ONCE = 500;
 /** Failures after which the remaining answers wait for the next interval. */
 const FAILURES = 3;
 
@@ -114,7 +114,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   onApplicationBootstrap(): void {
-    this.retries = new IntervalJob(KEPT_RETRY_MS, (stopping) => this.storeKept(stopping));
+    this.retries = new IntervalJob(PENDING_RETRY_MS, (stopping) => this.storeKept(stopping));
     this.retries.runNow();
   }
 
@@ -221,7 +221,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
 
   private async storeFiles(stopping: AbortSignal): Promise<void> {
     let failures = 0;
-    for (const name of await this.spool.names(KEPT_AT_ONCE)) {
+    for (const name of await this.spool.names(FILES_AT_ONCE)) {
       if (stopping.aborted || failures === FAILURES) return;
       const pendingAnswer = await this.readFile(name);
       if (!pendingAnswer) continue;

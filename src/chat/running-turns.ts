@@ -160,16 +160,16 @@ function lengthOf({ answer }: RunningTurn): number {
 /** Splits the texts into batches, one statement each. */
 function batchesOf(due: readonly TurnEntry[]): TurnEntry[][] {
   const batches: TurnEntry[][] = [];
-  let room = 0;
+  let remainingChars = 0;
   for (const one of due) {
     const length = lengthOf(one.turn);
     const last = batches.at(-1);
-    if (last && length <= room) last.push(one);
+    if (last && length <= remainingChars) last.push(one);
     else {
       batches.push([one]);
-      room = MAX_STATEMENT_CHARS;
+      remainingChars = MAX_STATEMENT_CHARS;
     }
-    room -= length;
+    remainingChars -= length;
   }
   return batches;
 }

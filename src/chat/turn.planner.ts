@@ -312,12 +312,12 @@ export function historyWindow(
   checkLength([...system, bare], limits);
   if (stored.length === 0) return [...system, message];
   const free = freeTokens([...system, bare], limits) - addedTokens;
-  let room = limits.forSteps === true ? Math.floor(free / 2) : free;
+  let remainingTokens = limits.forSteps === true ? Math.floor(free / 2) : free;
   const recentMessages: ChatMessage[] = [];
   for (const { messages, texts } of exchanges(stored).reverse()) {
-    const fitting = [messages, texts].find((one) => one && tokensOf(one) <= room);
+    const fitting = [messages, texts].find((one) => one && tokensOf(one) <= remainingTokens);
     if (!fitting) break;
-    room -= tokensOf(fitting);
+    remainingTokens -= tokensOf(fitting);
     recentMessages.unshift(...fitting);
   }
   return [...system, ...recentMessages, message];

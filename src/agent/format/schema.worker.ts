@@ -29,7 +29,7 @@ export interface CheckedAnswer {
 const MAX_PROBLEMS = 10;
 /** Longer texts are only checked for the first problem, because collecting all could exhaust the memory. */
 const MAX_CHARS_WITH_ALL_PROBLEMS = 100_000;
-const KEPT_VALIDATORS = 50;
+const MAX_CACHED_VALIDATORS = 50;
 /** Global name through which a vm script calls the work that it limits. */
 const WORK = 'plinthLimitedWork';
 
@@ -119,7 +119,7 @@ function validatorOf(schema: string, allErrors: boolean): ValidateFunction {
   const parsed = JSON.parse(schema) as Record<string, unknown>;
   const validate = ajvOf(parsed, allErrors).compile(parsed);
   const [oldest] = validators.keys();
-  if (validators.size >= KEPT_VALIDATORS && oldest !== undefined) validators.delete(oldest);
+  if (validators.size >= MAX_CACHED_VALIDATORS && oldest !== undefined) validators.delete(oldest);
   validators.set(key, validate);
   return validate;
 }

@@ -11,8 +11,8 @@ export interface TurnLimits extends CallLimits {
 }
 
 /**
- * What a runtime answers: one turn. As a ToolTurn it says what tools may use: `bases` are those of the agent, and its skills
- * are empty unless it uses them.
+ * A turn for a runtime to answer. As a ToolTurn it limits the data of tools: `bases` are those of the agent, and `skills` are
+ * empty unless the agent uses them.
  */
 export interface RuntimeTurn extends ToolTurn {
   /** Caller of the turn, for each model call. */

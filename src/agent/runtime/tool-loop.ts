@@ -133,11 +133,11 @@ export class ToolLoop {
     if (reached) await this.parts.put([{ type: 'limit', reached }]);
     this.toolCalls = [];
     this.usage = undefined;
-    const room = this.room();
-    const messages = this.window.within(request.messages, room);
+    const availableTokens = this.availableTokens();
+    const messages = this.window.within(request.messages, availableTokens);
     const estimatedInput = this.window.tokensOf(messages);
     const answer = await handler({ ...request, messages, ...(reached && { toolChoice: 'none' }) });
-    this.resultTokens = this.roomForResults(room, [...messages, answer]);
+    this.resultTokens = this.tokensForResults(availableTokens, [...messages, answer]);
     this.tokens += this.tokensOfCall(estimatedInput, answer);
     if (!reached) {
       if (this.toolCalls.length > 0) await this.decide();
@@ -197,7 +197,7 @@ export class ToolLoop {
   }
 
   /** Tokens of the window for the messages, beside the tools and the answer. */
-  private room(): number {
+  private availableTokens(): number {
     const { model, generation } = this.turn;
     const { contextWindow } = model;
     const tools = this.window.counter.count(JSON.stringify(this.offered));
@@ -205,10 +205,13 @@ export class ToolLoop {
   }
 
   /** The free tokens, or up to half of the window that results of older calls use, because newer results replace them. */
-  private roomForResults(room: number, messages: readonly BaseMessage[]): number {
+  private tokensForResults(availableTokens: number, messages: readonly BaseMessage[]): number {
     const fixed = messages.filter((message) => !ToolMessage.isInstance(message));
-    const free = room - this.window.tokensOf(messages);
-    return Math.max(free, Math.min(Math.floor(room / 2), room - this.window.tokensOf(fixed)));
+    const free = availableTokens - this.window.tokensOf(messages);
+    return Math.max(
+      free,
+      Math.min(Math.floor(availableTokens / 2), availableTokens - this.window.tokensOf(fixed)),
+    );
   }
 
   private tokensOfCall(estimatedInput: number, answer: AIMessage): number {

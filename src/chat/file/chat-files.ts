@@ -77,7 +77,7 @@ export interface TurnFiles {
 }
 
 /** Remaining image budget of a call. */
-interface ImageRoom {
+interface ImageBudget {
   count: number;
   bytes: number;
 }
@@ -147,7 +147,7 @@ export class ChatFiles {
       const deadline = AbortSignal.timeout(this.config.CHAT_FILE_WAIT_SECONDS * 1_000);
       try {
         const text = await this.textOf(caller.tenantId, file, AbortSignal.any([signal, deadline]));
-        if (text.length <= this.mostCharacters) {
+        if (text.length <= this.maxCharacters) {
           await this.repository.keepText(caller.tenantId, id, text);
         }
       } catch (error) {
@@ -159,12 +159,12 @@ export class ChatFiles {
 
   /** False for a document that is already read, and for a text that is long enough to be only searched. */
   private async mayBeRead({ tenantId }: Caller, upload: StoredFileInfo): Promise<boolean> {
-    if (upload.mimeType.startsWith('text/') && upload.byteSize > this.mostCharacters) return false;
+    if (upload.mimeType.startsWith('text/') && upload.byteSize > this.maxCharacters) return false;
     return !(await this.repository.texts(tenantId, [upload.id])).has(upload.id);
   }
 
   /** Longer texts exceed the tokens that a question may quote. */
-  private get mostCharacters(): number {
+  private get maxCharacters(): number {
     return this.config.CHAT_FILE_TOKENS * MAX_CHARS_PER_TOKEN;
   }
 
@@ -206,15 +206,15 @@ export class ChatFiles {
    */
   async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
     const { caller, files, sessionId } = turn;
-    const room = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
+    const imageBudget = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
     // Documents may have to be waited for, so images are read after them.
     const quoted = await this.readDocuments(turn);
     const images = await this.images(
       caller,
       files.filter(({ state }) => state !== 'failed'),
-      room,
+      imageBudget,
     );
-    const history = await this.withHistoryFiles(turn, stored, room);
+    const history = await this.withHistoryFiles(turn, stored, imageBudget);
     const isSearched =
       quoted.searched.length > 0 || stored.some(({ hasSessionBase }) => hasSessionBase);
     const base =
@@ -272,17 +272,17 @@ export class ChatFiles {
     if (bytes > CHAT_IMAGES_MB * MIB) throw new ImagesTooLargeError(CHAT_IMAGES_MB);
   }
 
-  /** The images among the files that fit; deducts them from the budget. */
+  /** The images among the files; deducts them from the budget. */
   private async images(
     { tenantId }: Caller,
     files: readonly ChatFile[],
-    room: ImageRoom,
+    imageBudget: ImageBudget,
   ): Promise<ContentPart[]> {
     const parts: ContentPart[] = [];
     for (const { id, kind, type, size } of files) {
       if (kind !== 'image') continue;
-      room.count -= 1;
-      room.bytes -= size;
+      imageBudget.count -= 1;
+      imageBudget.bytes -= size;
       const { content } = await this.storage.open(tenantId, id);
       const data = (await buffer(content)).toString('base64');
       parts.push({ type: 'image', mimeType: type, data });
@@ -341,13 +341,13 @@ export class ChatFiles {
     const infos = await this.storage.ownUploads(caller, idsOf(files), CHAT_FILE_KIND);
     const texts: QuotedFile[] = [];
     const large = new Map<number, ChatFile>();
-    let room = Math.min(this.config.CHAT_FILE_TOKENS, turn.room);
+    let remainingTokens = Math.min(this.config.CHAT_FILE_TOKENS, turn.room);
     for (const [index, file] of files.entries()) {
       const info = infos[index];
       if (file.kind !== 'document' || file.state === 'failed' || !info) continue;
       try {
         const text = await within(deadline, file, seconds, () =>
-          this.smallText(limited, { file, info, room }),
+          this.smallText(limited, { file, info, remainingTokens }),
         );
         if (text === undefined) {
           const base = await this.sessionBase(turn, file);
@@ -355,7 +355,7 @@ export class ChatFiles {
           const { id: knowledgeId } = base;
           large.set(attachmentId, { ...file, state: 'searched', knowledgeId, attachmentId });
         } else {
-          room -= fileTokens(turn, file, text);
+          remainingTokens -= fileTokens(turn, file, text);
           texts.push({ name: file.name, text });
           done.set(file.id, { ...file, state: 'quoted' });
         }
@@ -371,24 +371,30 @@ export class ChatFiles {
   /** The document's text if it fits; otherwise undefined in a session, or LargeFileError without one. */
   private async smallText(
     turn: FileTurn,
-    at: { readonly file: ChatFile; readonly info: StoredFileInfo; readonly room: number },
+    at: {
+      readonly file: ChatFile;
+      readonly info: StoredFileInfo;
+      readonly remainingTokens: number;
+    },
   ): Promise<string | undefined> {
     const { caller, sessionId, signal } = turn;
     const { tenantId } = caller;
-    const { file, info, room } = at;
+    const { file, info, remainingTokens } = at;
     if (sessionId !== undefined && (await this.isSearched(caller, sessionId, info))) {
       return undefined;
     }
     const storedText = (await this.repository.texts(tenantId, [file.id])).get(file.id);
-    const isLong = info.mimeType.startsWith('text/') && file.size > room * MAX_CHARS_PER_TOKEN;
+    const isLong =
+      info.mimeType.startsWith('text/') && file.size > remainingTokens * MAX_CHARS_PER_TOKEN;
     const text = isLong ? undefined : (storedText ?? (await this.textOf(tenantId, file, signal)));
-    const isCounted = text !== undefined && text.length <= room * MAX_CHARS_PER_TOKEN;
+    const isCounted = text !== undefined && text.length <= remainingTokens * MAX_CHARS_PER_TOKEN;
     const tokens = isCounted ? fileTokens(turn, file, text) : undefined;
-    if (text !== undefined && tokens !== undefined && tokens <= room) {
+    if (text !== undefined && tokens !== undefined && tokens <= remainingTokens) {
       if (storedText === undefined) await this.repository.keepText(tenantId, file.id, text);
       return text;
     }
-    if (sessionId === undefined) throw new LargeFileError(file.name, tokens, Math.max(0, room));
+    if (sessionId === undefined)
+      throw new LargeFileError(file.name, tokens, Math.max(0, remainingTokens));
     return undefined;
   }
 
@@ -462,7 +468,7 @@ export class ChatFiles {
   private async withHistoryFiles(
     { caller, model }: FileTurn,
     stored: readonly StoredMessage[],
-    room: ImageRoom,
+    imageBudget: ImageBudget,
   ): Promise<StoredMessage[]> {
     const quoted = stored.flatMap(({ files }) =>
       (files ?? []).filter(({ state }) => state === 'quoted').map(({ id }) => id),
@@ -484,8 +490,9 @@ export class ChatFiles {
         if (file.state === 'searched') notes.push(searchedNote(file.name));
         if (file.state === 'failed') notes.push(failedNote(file.name));
         if (file.kind !== 'image' || file.state === 'failed') continue;
-        const fits = room.count > 0 && room.bytes >= file.size && model.supportsVision !== false;
-        const fittingImages = fits ? await this.historyImage(caller, file, room) : [];
+        const fits =
+          imageBudget.count > 0 && imageBudget.bytes >= file.size && model.supportsVision !== false;
+        const fittingImages = fits ? await this.historyImage(caller, file, imageBudget) : [];
         images.push(...fittingImages);
         if (fittingImages.length === 0) notes.push(leftOutNote(file.name));
       }
@@ -503,10 +510,10 @@ export class ChatFiles {
   private async historyImage(
     caller: Caller,
     file: ChatFile,
-    room: ImageRoom,
+    imageBudget: ImageBudget,
   ): Promise<ContentPart[]> {
     try {
-      return await this.images(caller, [file], room);
+      return await this.images(caller, [file], imageBudget);
     } catch (error) {
       if (error instanceof DomainError && error.code === 404) return [];
       throw error;

@@ -16,8 +16,8 @@ const MAX_FILES = 20;
 /** Maximum characters of all files of one request, about 500,000 tokens. */
 const MAX_TEXT_CHARS = 2_000_000;
 /** Cache size of texts for the next turn of a conversation, which sends its files again. */
-const MAX_KEPT_CHARS = 8_000_000;
-const KEPT_MS = 10 * 60_000;
+const MAX_CACHED_CHARS = 8_000_000;
+const CACHED_TEXT_MS = 10 * 60_000;
 
 /**
  * Reads the files of translated requests: the model gets their texts, quoted as data. No protocol of models takes every kind of
@@ -27,8 +27,8 @@ const KEPT_MS = 10 * 60_000;
 export class RequestFiles {
   /** Keyed by tenant and content, so that a sender learns nothing about files of others. */
   private readonly texts = new LRUCache<string, string>({
-    maxSize: MAX_KEPT_CHARS,
-    ttl: KEPT_MS,
+    maxSize: MAX_CACHED_CHARS,
+    ttl: CACHED_TEXT_MS,
     sizeCalculation: ({ length }) => Math.max(1, length),
   });
 

@@ -16,8 +16,8 @@ export type ToolChoice = 'auto' | 'none' | 'required' | NamedTools;
 export type OfferedTools = Pick<ChatCall, 'tools' | 'toolChoice'>;
 
 /**
- * What a model is offered. Tools that are named are the only ones, because not every protocol can name one, and few can
- * name several. Throws ParameterError for a name that no tool has.
+ * The tools for the model. If the choice names tools, only those are offered, because not every protocol can name one and
+ * few can name several. Throws ParameterError for an unknown name.
  */
 export function offeredTools(
   tools: readonly ToolDefinition[],
@@ -53,8 +53,8 @@ const CALL_A_TOOL =
   'You answered without calling a tool. Call one of the tools that you are offered now, and write nothing else.';
 
 /**
- * What a request says about calls of tools, for models whose protocol has no word for it. Where a tool must be called, an answer
- * without a call is asked for once more; the second one is answered as it is.
+ * Emulates the tool choice for models whose protocol lacks it. If a call is required, an answer without one is requested once
+ * more; the second answer is passed on unchanged.
  */
 export function withChoice(
   answer: Parts,

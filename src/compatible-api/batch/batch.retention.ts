@@ -6,7 +6,7 @@ import { ApiFiles } from '../files/api-files.service.js';
 import { ApiBatchRepository } from './api-batch.repository.js';
 
 /** Longer than files of batches are kept, so that a client never has results of a batch that it cannot find. */
-const KEPT_DAYS = 31;
+const RETENTION_DAYS = 31;
 
 /** Removes files of /v1/files whose time is over, and batches that ended 31 days ago. Once an hour, in processes that run jobs. */
 @Injectable()
@@ -21,7 +21,10 @@ export class BatchRetention extends HourlyRound {
 
   /** One sweep; returns the number of removed files and batches. */
   prune(ending?: AbortSignal): Promise<number> {
-    return this.sweepAll([() => this.files.sweep(), () => this.batches.sweep(KEPT_DAYS)], ending);
+    return this.sweepAll(
+      [() => this.files.sweep(), () => this.batches.sweep(RETENTION_DAYS)],
+      ending,
+    );
   }
 
   protected async round(ending: AbortSignal): Promise<void> {

@@ -386,8 +386,8 @@ function withReason(batch: ApiBatch, line: EndedLine, answers: LineAnswers): End
 const AT_ONCE: PutBack = { seconds: 0, isCounted: false };
 
 /**
- * When a line is answered again. What is throttled or reached a limit waits as long as its batch; another failure of a service that
- * may pass is one of MAX_ATTEMPTS. Undefined for a failure that is its answer.
+ * The next attempt of a line. A throttled or limited line waits as long as its batch; another transient failure of a service
+ * counts towards MAX_ATTEMPTS. Undefined for a failure that becomes the line's result.
  */
 function waitAfter(error: unknown, attempts: number): PutBack | undefined {
   if (error instanceof LimitReachedError) {

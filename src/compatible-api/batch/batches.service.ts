@@ -56,7 +56,7 @@ const messageBatchRequest = z.looseObject({
 });
 
 /** The headers of a request that say how its messages are read. */
-const KEPT_HEADERS = ['anthropic-version', 'anthropic-beta'] as const;
+const STORED_HEADERS = ['anthropic-version', 'anthropic-beta'] as const;
 
 const ID = /^(batch|msgbatch)_[\da-f]{32}$/;
 
@@ -131,7 +131,7 @@ export class Batches {
       }
     }
     await this.requirePlace(caller);
-    const storedHeaders = KEPT_HEADERS.flatMap((name) => {
+    const storedHeaders = STORED_HEADERS.flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, String(value)]];
     });

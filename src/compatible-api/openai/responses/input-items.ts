@@ -213,8 +213,8 @@ export function readItems(stored: readonly JsonObject[]): Item[] {
 }
 
 /**
- * What a model is told. Neighbouring calls are those of one message, after its text. Images and files in outputs follow in a
- * message of the user.
+ * The messages for a model. Adjacent calls belong to one message, after its text. Images and files of outputs follow in a
+ * user message.
  */
 export function messagesOf(
   items: readonly Item[],

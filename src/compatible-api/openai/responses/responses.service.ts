@@ -171,8 +171,8 @@ export class Responses {
   }
 
   /**
-   * What the request would take of the window of the model: the count of its service where it has one, otherwise by the
-   * vocabulary of the model or as an estimate.
+   * Tokens that the request would take in the model's window: the count of its service if available, otherwise that of the
+   * model's tokenizer or an estimate.
    */
   async countTokens(
     caller: Caller,
