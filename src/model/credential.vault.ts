@@ -3,6 +3,20 @@ import { CONFIG, TextSealer } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
 
+/** Decides which tenants may call models with the identity that the cloud gave to this host. */
+@Injectable()
+export class HostIdentity {
+  private readonly tenants: readonly string[];
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.tenants = config.HOST_IDENTITY_TENANTS;
+  }
+
+  isAllowed(tenantId: string): boolean {
+    return this.tenants.includes('*') || this.tenants.includes(tenantId);
+  }
+}
+
 /** The record that stores a credential, which can be read from nowhere else. */
 export interface CredentialPlace {
   readonly tenantId: string;

@@ -14,7 +14,7 @@ export {
 export type { Embedded, EmbedOptions } from './embedding/embedding.client.js';
 export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
-export { LearnedWindow, REMOVED_RESULT, withoutOldResults } from './learned-window.js';
+export { LearnedWindow, REMOVED_RESULT, withoutOldResults } from './model-window.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
 export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
 export type { TextSize } from './tokens/fitting.js';

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { asMessage } from '../platform/message/index.js';
-import { LearnedWindow, REMOVED_RESULT, shortened } from './learned-window.js';
-import { estimateMessageTokens } from './model-window.js';
+import { estimateMessageTokens, LearnedWindow, REMOVED_RESULT, shortened } from './model-window.js';
 
 const words = (count: number): string => 'word '.repeat(count);
 const user = (content: string): ChatMessage => ({ role: 'user', content });

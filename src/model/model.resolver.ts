@@ -20,7 +20,7 @@ import type {
 } from '../provider/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { phrase } from '../platform/message/index.js';
-import { HostIdentity } from './host.identity.js';
+import { HostIdentity } from './credential.vault.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   hasFallbacks,
@@ -36,8 +36,7 @@ import type { Model } from './model.entity.js';
 import { LimitRepository } from '../usage/index.js';
 import type { SetLimit } from '../usage/index.js';
 import type { ModelKey } from './model-key.entity.js';
-import { ModelKeyRepository } from './model-key.repository.js';
-import { ModelRepository } from './model.repository.js';
+import { ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
 
 /** The tenant and revision of cached data. */

@@ -23,7 +23,7 @@ import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { allOf, msg, phrase, sentences } from '../platform/message/index.js';
 import type { Message, Phrase } from '../platform/message/index.js';
-import { HostIdentity } from './host.identity.js';
+import { HostIdentity } from './credential.vault.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   CredentialRequiredError,
@@ -41,10 +41,8 @@ import type {
 } from './model.dto.js';
 import type { Model } from './model.entity.js';
 import type { ModelKey } from './model-key.entity.js';
-import { ModelKeyRepository } from './model-key.repository.js';
-import type { WrittenKey } from './model-key.repository.js';
-import { ModelRepository } from './model.repository.js';
-import type { LostUses, ModelValues } from './model.repository.js';
+import { ModelKeyRepository, ModelRepository } from './model.repository.js';
+import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 

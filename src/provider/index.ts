@@ -40,7 +40,7 @@ export type {
 } from './adapter/chat/chat.adapter.js';
 export { DEFAULT_MAX_TOKENS } from './adapter/chat/messages.protocol.js';
 export { partsOf } from './adapter/chat/protocol.adapter.js';
-export { readToolCall } from './adapter/chat/tool-calls.js';
+export { readToolCall } from './adapter/chat/answer-text.js';
 export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,
@@ -79,14 +79,14 @@ export { MAX_OFFERED_MODELS } from './adapter/model-list.js';
 export type { OfferedModel } from './adapter/model-list.js';
 export { RERANK_DIALECT } from './adapter/rerank/query-documents.protocol.js';
 export { FILLED_IN } from './adapter/missing-state.js';
-export { NOT_OPENED, OPENED_FINDING } from './adapter/chat/think-tags.js';
+export { NOT_OPENED, OPENED_FINDING } from './adapter/chat/answer-text.js';
 export type { Findings, FindingValue, ServiceFindings } from './adapter/refused-parameters.js';
 export { secretForms } from './adapter/safe-text.js';
 export type { AdapterNames } from './adapter/named-adapter.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
-export { pauseBeforeRetry, retryBeforeFirstPart, retryCall } from './adapter/retry.js';
-export type { StreamWatch } from './adapter/retry.js';
-export type { RetryOptions } from './adapter/retry.js';
+export { pauseBeforeRetry, retryBeforeFirstPart, retryCall } from './adapter/model-call.js';
+export type { StreamWatch } from './adapter/model-call.js';
+export type { RetryOptions } from './adapter/model-call.js';
 export { abortedError, UpstreamError } from './adapter/upstream.error.js';
 export type { UpstreamErrorKind } from './adapter/upstream.error.js';
 export { ProviderUnavailableError } from './provider.repository.js';

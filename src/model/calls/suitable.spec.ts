@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { estimateTokens, IMAGE_TOKENS } from '../model-window.js';
-import { estimateBodyTokens } from './suitable.js';
+import { estimateBodyTokens } from './call.route.js';
 
 const WORDS = 'What is to be seen here?';
 const ONE = estimateTokens(WORDS);

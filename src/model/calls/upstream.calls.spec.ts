@@ -8,7 +8,7 @@ import { ChatAdapterRegistry } from '../../provider/index.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
 import { Attempt } from './attempt.js';
 import type { AttemptStart } from './attempt.js';
-import { estimateBodyTokens } from './suitable.js';
+import { estimateBodyTokens } from './call.route.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
 const adapter = new ChatAdapterRegistry(http).get('custom_api');

@@ -61,14 +61,14 @@ import { Attempt } from './attempt.js';
 import {
   bodyFor,
   callFor,
+  CallRoute,
   canAnswer,
   estimateBodyTokens,
   needsOfBody,
   needsOfCall,
   relaysAlike,
   tokensOfCall,
-} from './suitable.js';
-import { CallRoute } from './call.route.js';
+} from './call.route.js';
 import type { ModelUse } from './attempt.js';
 import { UpstreamHealth } from './upstream.health.js';
 

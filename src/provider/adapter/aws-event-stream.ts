@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { msg } from '../../platform/message/index.js';
 import { isRecord, textIn } from './json-fields.js';
-import { tooLarge } from './stream-decoder.js';
+import { tooLarge } from './model-call.js';
 import { parseJson, protocolError } from './upstream.error.js';
 
 /** The type of answers in the binary framing of AWS. */

@@ -1,3 +1,15 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createParser } from 'eventsource-parser';
+import { setTimeout as delay } from 'node:timers/promises';
+import { msg } from '../../platform/message/index.js';
+import {
+  abortedError,
+  cutError,
+  errorOfAnswer,
+  parseJson,
+  UpstreamError,
+  upstreamErrorOf,
+} from './upstream.error.js';
 import type {
   OutboundHttp,
   OutboundRequest,
@@ -7,10 +19,209 @@ import { authenticated } from './authentication.js';
 import type { CallIdentity } from './authentication.js';
 import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
 import type { ServiceFindings } from './refused-parameters.js';
-import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
-import type { UpstreamError } from './upstream.error.js';
 import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Longest event or line that is accepted. */
+const MAX_EVENT_BYTES = 1024 * 1024;
+
+/** Splits the body of one streamed answer into texts, wherever its reads are cut. Throws UpstreamError (protocol) beyond 1 MiB a text. */
+export interface StreamDecoder {
+  /** Adds the texts that this read completes to `texts`, also when it throws, and returns them. */
+  push(bytes: Buffer, texts?: string[]): string[];
+  /** Returns at most one text: what the end of the stream left unterminated. */
+  end(): string[];
+}
+
+/**
+ * Decodes `text/event-stream` (WHATWG HTML, 9.2) into the data of each event. One difference to the standard: `end`
+ * returns an event that the stream left unterminated, because some services omit the last empty line.
+ */
+export class EventStreamDecoder implements StreamDecoder {
+  private readonly characters = new StringDecoder('utf8');
+  private readonly parser = createParser({ onEvent: ({ data }) => this.onEvent(data) });
+  private texts: string[] = [];
+  /** Bytes since the last event. The parser discards lines that mean nothing, and those count as well. */
+  private pendingBytes = 0;
+
+  push(bytes: Buffer, texts: string[] = []): string[] {
+    this.texts = texts;
+    this.pendingBytes += bytes.length;
+    this.parser.feed(this.characters.write(bytes));
+    if (this.pendingBytes > MAX_EVENT_BYTES) throw tooLarge();
+    return texts;
+  }
+
+  end(): string[] {
+    this.texts = [];
+    // The first line feed ends an open line, or completes a CR LF; the second ends the event.
+    this.parser.feed(`${this.characters.end()}\n\n`);
+    return this.texts;
+  }
+
+  private onEvent(data: string): void {
+    if (data.length > MAX_EVENT_BYTES) throw tooLarge();
+    this.pendingBytes = 0;
+    this.texts.push(data);
+  }
+}
+
+/** The end of the `text/event-stream` event that begins at `start`, its empty line included; 0 while it is incomplete. */
+export function endOfEvent(data: Buffer, start: number): number {
+  for (let at = data.indexOf(LF, start); at >= 0; at = data.indexOf(LF, at + 1)) {
+    if (data[at + 1] === LF) return at + 2;
+    if (data[at + 1] === CR && data[at + 2] === LF) return at + 3;
+  }
+  return 0;
+}
+
+/** Decodes newline-delimited JSON into its lines. A CR before the LF is white space to JSON. */
+export class JsonLinesDecoder implements StreamDecoder {
+  private readonly characters = new StringDecoder('utf8');
+  private pending: string[] = [];
+  private pendingLength = 0;
+
+  push(bytes: Buffer, texts: string[] = []): string[] {
+    const pieces = this.characters.write(bytes).split('\n');
+    const rest = pieces.pop() ?? '';
+    for (const piece of pieces) this.endLine(piece, texts);
+    this.keep(rest);
+    return texts;
+  }
+
+  end(): string[] {
+    const texts: string[] = [];
+    this.endLine(this.characters.end(), texts);
+    return texts;
+  }
+
+  private endLine(last: string, texts: string[]): void {
+    this.keep(last);
+    const line = this.pending.join('');
+    this.pending = [];
+    this.pendingLength = 0;
+    if (line.trim() !== '') texts.push(line);
+  }
+
+  private keep(piece: string): void {
+    this.pending.push(piece);
+    this.pendingLength += piece.length;
+    if (this.pendingLength > MAX_EVENT_BYTES) throw tooLarge();
+  }
+}
+
+export function tooLarge(): UpstreamError {
+  return new UpstreamError({
+    kind: 'protocol',
+    message: msg`The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.`,
+  });
+}
+
+export interface RetryOptions {
+  /** Maximum attempts, the first included. */
+  readonly attempts: number;
+  readonly signal: AbortSignal;
+  /** A service whose Retry-After is longer is not called again. Without this limit, Retry-After is cut to 20 seconds. */
+  readonly maxRetryAfterMs?: number;
+  /** Replaces the rules for another try: resolves when there is to be one, else throws what the call fails with. */
+  readonly beforeRetry?: (error: unknown, attempt: number) => Promise<void>;
+  /** A random number between 0 and 1; for tests. */
+  readonly random?: () => number;
+  /** Must leave no timer behind when the signal fires; for tests. */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Observes the attempts of a stream. */
+export interface StreamWatch<T> {
+  /** Receives each part before the reader does. */
+  read(part: T): void;
+  /** Called once for each attempt that was opened or failed to open. `left`: the reader wants no more. */
+  end(how: 'whole' | 'left' | { readonly error: unknown }): void;
+}
+
+const FIRST_BACKOFF_MS = 300;
+const MAX_BACKOFF_MS = 5_000;
+/** A caller is waiting for the answer. */
+const MAX_RETRY_AFTER_MS = 20_000;
+
+/**
+ * Passes a stream on, and opens it again as long as it fails in a way that may pass and nothing has
+ * come out of it. After the first part there is no second try, because the reader has seen it.
+ */
+export async function* retryBeforeFirstPart<T>(
+  open: (attempt: number) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
+  options: RetryOptions,
+  watch?: StreamWatch<T>,
+): AsyncGenerator<T, void, void> {
+  for (let attempt = 1; ; attempt++) {
+    let started = false;
+    let failure: { readonly error: unknown } | undefined;
+    let isWhole = false;
+    try {
+      for await (const part of await open(attempt)) {
+        started = true;
+        watch?.read(part);
+        yield part;
+      }
+      isWhole = true;
+      return;
+    } catch (error) {
+      failure = { error };
+      if (started) throw error;
+    } finally {
+      watch?.end(failure ?? (isWhole ? 'whole' : 'left'));
+    }
+    await beforeRetry(failure.error, attempt, options);
+  }
+}
+
+/** The same for a call with one answer. */
+export async function retryCall<T>(
+  call: (attempt: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call(attempt);
+    } catch (error) {
+      await beforeRetry(error, attempt, options);
+    }
+  }
+}
+
+function beforeRetry(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
+  return options.beforeRetry?.(error, attempt) ?? pauseBeforeRetry(error, attempt, options);
+}
+
+/** Throws the error if there is to be no other try; else waits: half of the backoff, plus a random share of the other half. */
+export async function pauseBeforeRetry(
+  error: unknown,
+  attempt: number,
+  options: RetryOptions,
+): Promise<void> {
+  const { attempts, signal, random = Math.random, sleep = pause } = options;
+  const mayPass = error instanceof UpstreamError && error.retryable;
+  if (!mayPass || attempt >= attempts || signal.aborted) throw error;
+  const requested = error.retryAfterMs ?? 0;
+  if (requested > (options.maxRetryAfterMs ?? Infinity)) throw error;
+  const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
+  const jittered = backoff / 2 + (random() * backoff) / 2;
+  const capped = Math.min(options.maxRetryAfterMs ?? MAX_RETRY_AFTER_MS, requested);
+  await sleep(Math.max(jittered, capped), signal);
+}
+
+/** Waits; fails with UpstreamError `aborted` as soon as the signal fires. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, { signal });
+  } catch {
+    // The only failure is the signal's.
+    throw abortedError();
+  }
+}
 
 /** Address and credential of a model, as its record stores them. */
 export interface ModelConnection extends CallIdentity {
@@ -192,8 +403,9 @@ async function exchange(
 
 /** `x-ratelimit-remaining-requests` of OpenAI and others, `anthropic-ratelimit-requests-remaining`, `ratelimit-remaining`. */
 const RATE_LIMIT = /^(x-|anthropic-)?ratelimit-[a-z-]{1,60}$/;
-/** A number, a duration such as `6m0s`, or a time. */
-const RATE_VALUE = /^\d[\dA-Za-z.:+-]{0,39}$/;
+/** A number, a duration such as `6m0s`, or a time (RFC 3339): nothing else, so that no key is among them. */
+const RATE_VALUE =
+  /^(?:\d{1,20}(?:\.\d{1,9})?|(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms]))+|\d{4}-\d\d-\d\d[Tt][\d:.]{1,20}(?:[Zz]|[+-]\d\d:\d\d))$/;
 const MAX_RATE_LIMITS = 32;
 
 function rateLimitsIn(headers: OutboundResponse['headers']): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
 import { isRecord } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { FILLED_IN, missingStateIn, withPlaceholder } from './missing-state.js';
-import { jsonIn } from './vendor-error.js';
+import { jsonIn } from './upstream.error.js';
 
 /** The replacement for a refused value, '' to omit it; or a limit of the service. */
 export type FindingValue = string | number;

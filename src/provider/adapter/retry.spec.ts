@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { msg } from '../../platform/message/index.js';
-import { retryBeforeFirstPart, retryCall } from './retry.js';
+import { retryBeforeFirstPart, retryCall } from './model-call.js';
 import { retryAfterMs } from './retry-after.js';
 import { UpstreamError } from './upstream.error.js';
 

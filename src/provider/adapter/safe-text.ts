@@ -1,5 +1,3 @@
-import { isWebPage } from './vendor-error.js';
-
 /** Values that must not be repeated to users, even if a vendor writes them into an error. */
 export interface Secrets {
   readonly credential?: string;
@@ -156,4 +154,16 @@ function withoutEchoes(text: string, { token, credential }: Secrets): string {
     }
   }
   return safe;
+}
+
+/**
+ * Whether a text is a page for a browser. Errors may begin with `<`, too: those of DashScope do with `<400>`.
+ *
+ * @param contentType of the answer that the text is the whole of
+ */
+export function isWebPage(text: string, contentType = ''): boolean {
+  if (/^\s*</.test(text) && /\bx?html\b/i.test(contentType)) return true;
+  return /^\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--[\s\S]{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body|title|center|h1)\b/i.test(
+    text,
+  );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { EventStreamDecoder, JsonLinesDecoder } from './stream-decoder.js';
-import type { StreamDecoder } from './stream-decoder.js';
+import { EventStreamDecoder, JsonLinesDecoder } from './model-call.js';
+import type { StreamDecoder } from './model-call.js';
 
 function decode(
   reads: readonly Buffer[],

@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  errorIn,
   errorInAnswer,
   errorOfAnswer,
   parseRecord,
   throwIfError,
   UpstreamError,
 } from './upstream.error.js';
-import { errorIn, isWebPage } from './vendor-error.js';
+import { isWebPage } from './safe-text.js';
 
 // Bodies in the wording of public reports, each named after its service: issues of BerriAI/litellm, vllm-project/vllm, ggml-org/llama.cpp,
 // FlowiseAI/Flowise and ollama/ollama that quote what a service answered, and the patterns in packages/ai/src/utils/overflow.ts of

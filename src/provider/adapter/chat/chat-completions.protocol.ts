@@ -1,6 +1,6 @@
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
-import { bearerOf } from '../model-call.js';
+import { bearerOf, EventStreamDecoder } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError, throwIfError } from '../upstream.error.js';
 import {
@@ -13,7 +13,6 @@ import {
 } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../stream-decoder.js';
 import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import { namedGeneration } from './chat.adapter.js';
 import type {
@@ -29,12 +28,11 @@ import type {
   ResponseFormat,
   ToolCall,
 } from './chat.adapter.js';
-import { AnswerStream, completionOf } from './stream-mapping.js';
+import { AnswerStream, completionOf, usageIn } from './stream-mapping.js';
 import type { FoundState, StateData } from './stream-mapping.js';
-import { argumentsIn, sentInput } from './tool-calls.js';
-import type { ToolCallPiece } from './tool-calls.js';
+import { argumentsIn, sentInput } from './answer-text.js';
+import type { ToolCallPiece } from './answer-text.js';
 import { textEndpointBeside } from './text-completion.js';
-import { usageIn } from './usage.js';
 import { isStrictSchema, withInstruction } from './response-format.js';
 import { z } from 'zod';
 

@@ -7,7 +7,7 @@ import type { StreamFault } from '../../../../test/support/stream-faults.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
-import { retryBeforeFirstPart } from '../retry.js';
+import { retryBeforeFirstPart } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
 import { chatAdapters } from '../../adapter.registries.js';
 import type { ChatAdapter, ChatCall, ChatPart, ContentPart } from './chat.adapter.js';

@@ -2,11 +2,11 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
+import { errorInAnswer, protocolError, throwIfError } from '../upstream.error.js';
 import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../stream-decoder.js';
+import { EventStreamDecoder } from '../model-call.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
@@ -25,10 +25,9 @@ import type {
 } from './chat.adapter.js';
 import { cloudEndpoint, cloudRequest } from './messages.clouds.js';
 import { withInstruction } from './response-format.js';
-import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
+import { AnswerStream, completionOf, countIn, thinkingTokens, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
-import { argumentsIn, sentInput } from './tool-calls.js';
-import { countIn, thinkingTokens } from './usage.js';
+import { argumentsIn, sentInput } from './answer-text.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 

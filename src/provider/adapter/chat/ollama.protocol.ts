@@ -1,11 +1,11 @@
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
-import { UpstreamError, protocolError, errorInAnswer, throwIfError } from '../upstream.error.js';
+import { errorInAnswer, protocolError, throwIfError, UpstreamError } from '../upstream.error.js';
 import { isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
-import { JsonLinesDecoder } from '../stream-decoder.js';
+import { JsonLinesDecoder } from '../model-call.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { namedGeneration } from './chat.adapter.js';
 import type {
@@ -18,11 +18,10 @@ import type {
   GenerationNames,
   OmittedCalls,
 } from './chat.adapter.js';
-import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
+import { AnswerStream, completionOf, countIn, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
-import { argumentsIn, sentInput } from './tool-calls.js';
-import type { ToolCallPiece } from './tool-calls.js';
-import { countIn } from './usage.js';
+import { argumentsIn, sentInput } from './answer-text.js';
+import type { ToolCallPiece } from './answer-text.js';
 import { withInstruction } from './response-format.js';
 
 const ADDRESS = {

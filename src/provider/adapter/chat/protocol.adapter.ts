@@ -4,7 +4,7 @@ import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/
 import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { AWS_EVENT_STREAM, serverSentEvents } from '../aws-event-stream.js';
-import { bearerOf, postForJson, jsonOf, jsonTextOf, postToModel } from '../model-call.js';
+import { bearerOf, jsonOf, jsonTextOf, postForJson, postToModel } from '../model-call.js';
 import { besideEndpoint, listModels, MAX_OFFERED_MODELS } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
@@ -30,7 +30,7 @@ import type { RequestForm } from './messages.clouds.js';
 import type { ReadAnswer, RelayForm } from './relay.js';
 import { stoppedCompletion, throwIfEmpty } from './stream-mapping.js';
 import type { AnswerExpectation, AnswerStream } from './stream-mapping.js';
-import { beginsInside, openedFinding } from './think-tags.js';
+import { beginsInside, openedFinding } from './answer-text.js';
 import {
   lacksTextCompletion,
   readTextCompletion,

@@ -1,6 +1,6 @@
 import type { JsonRecord } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
-import { endOfEvent, tooLarge } from '../stream-decoder.js';
+import { endOfEvent, tooLarge } from '../model-call.js';
 import { cutError, isJson, parseRecord } from '../upstream.error.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import { isEndMark } from './stream-mapping.js';

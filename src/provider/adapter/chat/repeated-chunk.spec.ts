@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChatPart } from './chat.adapter.js';
 import { ChatCompletionsStream } from './chat-completions.protocol.js';
-import { RepeatedChunk } from './repeated-chunk.js';
+import { RepeatedChunk } from './stream-mapping.js';
 
 function chunk(content: string, id = 'c1', finish: string | null = null): string {
   const delta = { content };

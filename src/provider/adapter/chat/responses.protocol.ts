@@ -3,11 +3,10 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
 import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
-import { bearerOf } from '../model-call.js';
+import { bearerOf, EventStreamDecoder } from '../model-call.js';
 import type { Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../stream-decoder.js';
 import { errorInAnswer, protocolError } from '../upstream.error.js';
 import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
@@ -25,7 +24,7 @@ import type {
 import type { ChatProtocol } from './protocol.adapter.js';
 import { isStrictSchema } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
-import type { ToolCallPiece } from './tool-calls.js';
+import type { ToolCallPiece } from './answer-text.js';
 
 /**
  * The Responses protocol: POST {address}/responses with a bearer key. Nothing is stored at the service: what a model thought

@@ -11,7 +11,7 @@ import { messages } from './messages.protocol.js';
 import { ollama } from './ollama.protocol.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { responses } from './responses.protocol.js';
-import { StopSequences } from './stop-sequences.js';
+import { StopSequences } from './answer-text.js';
 
 const TEXT = 'Thought: a <b>\nObserv\nObservation: none';
 const CALL: ChatCall = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };

@@ -1,17 +1,12 @@
+import { firstRecordIn, isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { StreamDecoder, Usage } from '../model-call.js';
 import { msg } from '../../../platform/message/index.js';
 import { cutError, isJson, parseRecord, protocolError, UpstreamError } from '../upstream.error.js';
-import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
-import { endOfEvent } from '../stream-decoder.js';
-import type { StreamDecoder } from '../stream-decoder.js';
-import type { JsonRecord } from '../json-fields.js';
-import { RepeatedChunk } from './repeated-chunk.js';
-import { StopSequences } from './stop-sequences.js';
-import { splitThinking, ThinkTags } from './think-tags.js';
-import type { Segment } from './think-tags.js';
-import { ToolCallCollector } from './tool-calls.js';
-import type { CallExtra, ToolCallPiece } from './tool-calls.js';
-import { laterUsage } from './usage.js';
+import { endOfEvent } from '../model-call.js';
+import { splitThinking, StopSequences, ThinkTags, ToolCallCollector } from './answer-text.js';
+import type { CallExtra, Segment, ToolCallPiece } from './answer-text.js';
 import type {
   ChatCompletion,
   ChatPart,
@@ -19,6 +14,200 @@ import type {
   FinishReason,
   OmittedCalls,
 } from './chat.adapter.js';
+
+const DIGITS = /^\d{1,9}$/;
+
+/** A count of tokens, which some gateways write as a text. Fractions and nonsense say nothing. */
+export function countIn(record: JsonRecord | undefined, field: string): number | undefined {
+  const value = record?.[field];
+  const isText = typeof value === 'string' && DIGITS.test(value);
+  return wholeNumberIn(isText ? { [field]: Number(value) } : record, field);
+}
+
+/** The first nonzero count; zero without one. */
+export function firstCount(...counts: readonly (number | undefined)[]): number | undefined {
+  let zero: number | undefined;
+  for (const count of counts) {
+    if (count) return count;
+    zero ??= count;
+  }
+  return zero;
+}
+
+/**
+ * Usage as services of chat-completions and their gateways spell it. Cached tokens: OpenAI `prompt_tokens_details`, DeepSeek
+ * `prompt_cache_hit_tokens`, Kimi `cached_tokens`, gateways before Anthropic `cache_read_input_tokens`. Gateways before other
+ * protocols keep `input_tokens` and `output_tokens`.
+ */
+export function chatUsage(raw: JsonRecord): Usage {
+  const inputTokens = firstCount(countIn(raw, 'prompt_tokens'), countIn(raw, 'input_tokens'));
+  const named = firstCount(countIn(raw, 'completion_tokens'), countIn(raw, 'output_tokens'));
+  const totalTokens = countIn(raw, 'total_tokens');
+  const thought = firstCount(thinkingTokens(raw), countIn(raw, 'reasoning_tokens'));
+  const unnamed = unnamedThinking(inputTokens, named, totalTokens);
+  const isBeside = unnamed > 0 && (thought === undefined || thought === 0 || thought === unnamed);
+  return {
+    inputTokens,
+    outputTokens: isBeside && named !== undefined ? named + unnamed : named,
+    totalTokens,
+    cachedInputTokens: firstCount(
+      countIn(recordIn(raw, 'prompt_tokens_details'), 'cached_tokens'),
+      countIn(recordIn(raw, 'input_tokens_details'), 'cached_tokens'),
+      countIn(raw, 'prompt_cache_hit_tokens'),
+      countIn(raw, 'cached_tokens'),
+      countIn(raw, 'cache_read_input_tokens'),
+    ),
+    reasoningTokens: isBeside ? unnamed : thought,
+    raw,
+  };
+}
+
+/** Thinking tokens, which every protocol counts in the output. */
+export function thinkingTokens(raw: JsonRecord): number | undefined {
+  const { completion_tokens_details: ofChat, output_tokens_details: ofOthers } = raw;
+  if (ofChat === undefined && ofOthers === undefined) return undefined;
+  return firstCount(
+    ...[ofChat, ofOthers].flatMap((value) => {
+      const details = isRecord(value) ? value : undefined;
+      return [countIn(details, 'reasoning_tokens'), countIn(details, 'thinking_tokens')];
+    }),
+  );
+}
+
+/** Gemini and xAI leave thinking out of `completion_tokens`, but not out of the total. */
+function unnamedThinking(
+  input: number | undefined,
+  output: number | undefined,
+  total: number | undefined,
+): number {
+  if (input === undefined || output === undefined || total === undefined) return 0;
+  return Math.max(0, total - input - output);
+}
+
+/** Usage beside the choices of a chunk, in the first one (Kimi), or below `x_groq`. The last that says something counts. */
+export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usage | undefined {
+  const { x_groq: groqs, usage: beside } = answer;
+  // Most chunks have no usage.
+  if (!isRecord(beside) && !isRecord(groqs) && !isRecord(choice?.['usage'])) return undefined;
+  if (isRecord(beside) && !isRecord(groqs) && !choice?.['usage']) return chatUsage(beside);
+  const groq = recordIn(answer, 'x_groq');
+  const places = [groq?.['usage'], choice?.['usage'], beside];
+  return places.reduce<Usage | undefined>(
+    (usage, place) => (isRecord(place) ? laterUsage(usage, chatUsage(place)) : usage),
+    undefined,
+  );
+}
+
+/** Usage after a later report of it: counts that are missing or zero there stay as they were. */
+export function laterUsage(before: Usage | undefined, later: Usage): Usage {
+  if (before === undefined) return later;
+  return {
+    inputTokens: laterCount(later.inputTokens, before.inputTokens),
+    outputTokens: laterCount(later.outputTokens, before.outputTokens),
+    totalTokens: laterCount(later.totalTokens, before.totalTokens),
+    cachedInputTokens: laterCount(later.cachedInputTokens, before.cachedInputTokens),
+    reasoningTokens: laterCount(later.reasoningTokens, before.reasoningTokens),
+    raw: isEmpty(later) ? before.raw : later.raw,
+  };
+}
+
+function laterCount(later: number | undefined, before: number | undefined): number | undefined {
+  return later || (before ?? later);
+}
+
+function isEmpty({ inputTokens, outputTokens, totalTokens }: Usage): boolean {
+  return !inputTokens && !outputTokens && !totalTokens;
+}
+
+const OPENING = /"content":\s*"/g;
+
+/** Characters that JSON escapes, except the quote; and `<`, which may begin a thinking tag that the reader of texts must see. */
+const ESCAPED = /[\\<\x00-\x1f]/;
+const QUOTE = 0x22;
+
+/** The framing of an event's data, as most services write it. */
+const FRAMING = { before: 'data: ', after: '\n\n' } as const;
+
+/** The number of differing chunks after which the service counts as one whose chunks never repeat. */
+const MAX_MISS_COUNT = 8;
+
+/**
+ * Reads events that differ from an earlier one only in the text, without decoding and parsing them: within one answer most
+ * services repeat id, time and model in every chunk. If what stands before and after the text is the same to the
+ * letter, and the text holds nothing that JSON escapes, then so does all that parsing would find. Reading 200 chunks takes
+ * 0.20 ms instead of 0.76 ms of processor time, and 20 chunks 0.04 ms instead of 0.08 ms.
+ */
+export class RepeatedChunk {
+  private before: Buffer | undefined;
+  private after = Buffer.alloc(0);
+  private misses = 0;
+  /** Text of the last event that `endIn` has matched. */
+  text = '';
+
+  /** The end of the event that begins at `start` if it is like the one learned; 0 for one that must be parsed. */
+  endIn(bytes: Buffer, start: number): number {
+    const { before, after } = this;
+    if (before === undefined) return 0;
+    const from = start + before.length;
+    if (from >= bytes.length || bytes.compare(before, 0, before.length, start, from) !== 0)
+      return 0;
+    const to = bytes.indexOf(QUOTE, from);
+    const end = to + after.length;
+    if (to <= from || end > bytes.length) return 0;
+    if (bytes.compare(after, 0, after.length, to, end) !== 0) return 0;
+    const text = bytes.toString('utf8', from, to);
+    if (ESCAPED.test(text)) return 0;
+    this.misses = 0;
+    this.text = text;
+    return end;
+  }
+
+  /** Takes a parsed chunk as the pattern if it carries plain text and nothing else that changes anything. */
+  learn(data: string, choice: JsonRecord): void {
+    if (this.misses > MAX_MISS_COUNT) return;
+    this.misses += 1;
+    const delta = recordIn(choice, 'delta');
+    const content = delta?.['content'];
+    if (typeof content !== 'string' || content === '') return;
+    if (!carriesTextOnly(choice, delta ?? {})) return;
+    const [opening, second] = data.matchAll(OPENING);
+    if (opening === undefined || second !== undefined) return;
+    const start = opening.index + opening[0].length;
+    // Text that JSON has escaped cannot be a pattern.
+    if (!data.startsWith(`${content}"`, start)) return;
+    const [before, after] = [data.slice(0, start), data.slice(start + content.length)];
+    if (!isTextOfAnswer(before, after)) return;
+    this.before = Buffer.from(FRAMING.before + before);
+    this.after = Buffer.from(after + FRAMING.after);
+  }
+}
+
+/** A text that no service writes. */
+const PROBE = 'text of the answer';
+
+/**
+ * Whether what stands between is the text that parsing finds, of the only answer. A chunk can have the name of the text
+ * elsewhere, and in a spelling that OPENING does not know where the text is.
+ */
+function isTextOfAnswer(before: string, after: string): boolean {
+  const chunk: unknown = JSON.parse(before + PROBE + after);
+  if (!isRecord(chunk) || !Array.isArray(chunk['choices']) || chunk['choices'].length !== 1) {
+    return false;
+  }
+  const choice = firstRecordIn(chunk, 'choices');
+  const delta = choice && recordIn(choice, 'delta');
+  return delta?.['content'] === PROBE && (choice?.['index'] ?? 0) === 0;
+}
+
+/** Whether a chunk carries only text. Its remaining fields repeat verbatim, usage for example, and are parsed the first time. */
+function carriesTextOnly(choice: JsonRecord, delta: JsonRecord): boolean {
+  const others = Object.entries(delta).filter(([name]) => name !== 'content' && name !== 'role');
+  return others.every(([, value]) => isNothing(value)) && isNothing(choice['finish_reason']);
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || value === '';
+}
 
 /** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
 const END_MARK = '[DONE]';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
 import type { ModelConnection, Usage } from '../model-call.js';
-import { EventStreamDecoder } from '../stream-decoder.js';
+import { EventStreamDecoder } from '../model-call.js';
 import {
   cutError,
   errorInAnswer,

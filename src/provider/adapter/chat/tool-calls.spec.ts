@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readToolCall } from './tool-calls.js';
+import { readToolCall } from './answer-text.js';
 
 describe('a tool call', () => {
   it.each([

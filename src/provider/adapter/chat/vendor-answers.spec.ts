@@ -5,7 +5,7 @@ import { messages } from './messages.protocol.js';
 import { ollama } from './ollama.protocol.js';
 import { partsOf } from './protocol.adapter.js';
 import type { ChatProtocol } from './protocol.adapter.js';
-import { splitThinking } from './think-tags.js';
+import { splitThinking } from './answer-text.js';
 
 /**
  * Answers as services were seen to send them, with what they are to become. The sources are public: API references, issues of

@@ -3,7 +3,7 @@ import { msg } from '../../../platform/message/index.js';
 import { isRecord } from '../json-fields.js';
 import { withoutSecrets } from '../safe-text.js';
 import type { Secrets } from '../safe-text.js';
-import { UpstreamError, errorInAnswer } from '../upstream.error.js';
+import { errorInAnswer, UpstreamError } from '../upstream.error.js';
 import type { MediaResult, MediaType } from './media.adapter.js';
 import { typeOfLink, USUAL_TYPE } from './media-type.js';
 

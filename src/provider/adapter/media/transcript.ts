@@ -5,7 +5,7 @@ import { isRecord } from '../json-fields.js';
 import type { JsonRecord } from '../json-fields.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../stream-decoder.js';
+import { EventStreamDecoder } from '../model-call.js';
 import {
   cutError,
   errorInAnswer,
