@@ -32,6 +32,15 @@ const NAMES = [
   ['doubt', 'markUncertain'],
 ];
 
+/** Participles, which name no thing: refused as names of variables and parameters. Fields may be those of the wire. */
+const PARTICIPLES = [
+  ...['asked', 'begun', 'found', 'given', 'held', 'kept', 'known'],
+  ...['made', 'own', 'said', 'seen', 'sent', 'shown', 'told'],
+];
+
+/** The beginning of a comment without a subject, such as "Of a request." */
+const HEADLESS = /^\*?\s*(Of|By) /;
+
 const textPattern = new RegExp(
   `(?<![\\w-])(${TEXTS.map(([word]) => word.replaceAll(' ', '\\s+(?:\\*\\s+)?')).join('|')})(?![\\w-])`,
   'gi',
@@ -39,12 +48,16 @@ const textPattern = new RegExp(
 const textAdvice = new Map(TEXTS);
 const nameAdvice = new Map(NAMES.map(([name, advice]) => [name.toLowerCase(), advice]));
 
-/** Refuses words that a reader would stop at, in strings, comments and names of declarations. */
+/** Refuses what a reader would stop at: words in strings, comments and names, participles as names, comments without a subject. */
 export const plainWords = {
   meta: {
     type: 'suggestion',
     schema: [],
-    messages: { word: 'Do not write "{{word}}". Write: {{advice}}.' },
+    messages: {
+      word: 'Do not write "{{word}}". Write: {{advice}}.',
+      participle: 'Do not name a variable "{{word}}". Say what it is.',
+      headless: 'Do not begin a comment with "{{word}}". Say what it is about.',
+    },
   },
   create(context) {
     const { sourceCode } = context;
@@ -58,21 +71,30 @@ export const plainWords = {
         });
       }
     };
+    const checkComment = (comment) => {
+      check(comment.value, comment);
+      const word = HEADLESS.exec(comment.value)?.[1];
+      if (word) context.report({ loc: comment.loc, messageId: 'headless', data: { word } });
+    };
+    const checkVariable = (node) => {
+      checkName(node);
+      if (node?.type !== 'Identifier' || !PARTICIPLES.includes(node.name)) return;
+      context.report({ node, messageId: 'participle', data: { word: node.name } });
+    };
     const checkName = (node) => {
       const advice = node?.type === 'Identifier' && nameAdvice.get(node.name.toLowerCase());
       if (advice) context.report({ node, messageId: 'word', data: { word: node.name, advice } });
     };
     return {
-      Program: () =>
-        sourceCode.getAllComments().forEach((comment) => check(comment.value, comment)),
+      Program: () => sourceCode.getAllComments().forEach(checkComment),
       Literal: (node) => typeof node.value === 'string' && check(node.value, node),
       TemplateElement: (node) => check(node.value.raw, node),
-      VariableDeclarator: (node) => checkName(node.id),
+      VariableDeclarator: (node) => checkVariable(node.id),
       'FunctionDeclaration, ClassDeclaration, TSInterfaceDeclaration': (node) => checkName(node.id),
       'MethodDefinition, PropertyDefinition, TSPropertySignature, TSMethodSignature, Property': (
         node,
       ) => checkName(node.key),
-      ':function > Identifier.params': checkName,
+      ':function > Identifier.params': checkVariable,
     };
   },
 };

@@ -136,7 +136,7 @@ export class ChatTurn {
     }
   }
 
-  /** Of concurrent requests with one key, the first is answered; the others replay its answer. */
+  /** Answers the first of several concurrent requests with one key; the others replay its answer. */
   private async runOnce(
     place: StreamPlace,
     body: SendBody,

@@ -90,10 +90,10 @@ export class KnowledgeRepository {
 /** Bases of chat sessions are in no list. */
 function readable(
   caller: Caller,
-  given: FindOptionsWhere<KnowledgeBase>,
+  conditions: FindOptionsWhere<KnowledgeBase>,
 ): FindOptionsWhere<KnowledgeBase>[] {
   const limit = idsOfKey(caller, 'knowledgeBases');
-  const where = { ...given, sessionId: IsNull(), ...(limit && { id: In(limit) }) };
+  const where = { ...conditions, sessionId: IsNull(), ...(limit && { id: In(limit) }) };
   if (isSuperAdmin(caller)) return [where];
   return [
     { ...where, userId: caller.userId },

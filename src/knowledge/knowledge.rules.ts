@@ -67,13 +67,13 @@ interface SentSplitValues {
  * follows the block size.
  */
 export function splitSettings(
-  sent: SentSplitValues,
+  requested: SentSplitValues,
   stored?: StoredSplitValues,
 ): StoredSplitValues {
   const textBlockSize =
-    sent.textBlockSize ?? stored?.textBlockSize ?? KNOWLEDGE_SETTINGS.textBlockSize.initial;
+    requested.textBlockSize ?? stored?.textBlockSize ?? KNOWLEDGE_SETTINGS.textBlockSize.initial;
   const storedOverlap = stored?.overlapChosen ? stored.overlapChar : null;
-  const chosen = sent.overlapChar === undefined ? storedOverlap : sent.overlapChar;
+  const chosen = requested.overlapChar === undefined ? storedOverlap : requested.overlapChar;
   return {
     textBlockSize,
     overlapChar: chosen ?? defaultOverlap(textBlockSize),

@@ -58,6 +58,16 @@ run('plain-words', {
       code: 'export const read = function (asker) {};',
       errors: words('asker'),
     },
+    {
+      name: 'a participle as a name',
+      code: 'export const read = (known) => { const found = known.value; return found; };',
+      errors: ['known', 'found'].map((word) => ({ message: new RegExp(`variable "${word}"`) })),
+    },
+    {
+      name: 'a comment without a subject',
+      code: '/** Of a request. */',
+      errors: [{ message: /begin a comment with "Of"/ }],
+    },
     { name: 'a function', code: 'export function carryOut() {}', errors: words('carryOut') },
     { name: 'a method', code: 'export class Turn { letGo() {} }', errors: words('letGo') },
   ],
@@ -65,6 +75,10 @@ run('plain-words', {
     {
       name: 'parts of words and uses of names',
       code: 'export const mended = renew(recommend.told()); // amend',
+    },
+    {
+      name: 'a field with the name of the wire',
+      code: 'export const view = { kept: 1, found: 2 }; /** Tokens of a request. */',
     },
   ],
 });

@@ -142,7 +142,7 @@ const imagePart = z.strictObject({
   ...cacheFields,
   // Mistral and several clients send the bare URL.
   image_url: z.preprocess(
-    (given) => (typeof given === 'string' ? { url: given } : given),
+    (image) => (typeof image === 'string' ? { url: image } : image),
     z.strictObject({
       url: z
         .string()
