@@ -62,9 +62,10 @@ import { TurnRepository } from './turn.repository.js';
 import type { BegunTurn, StoredAnswer, StoredMessage, StoredTurn } from './turn.repository.js';
 import { endedCall } from './turn.steps.js';
 
-/** Unique index of idempotency keys per user. */
 /** Maximum earlier messages sent to the model. */
 const MAX_HISTORY_MESSAGES = 20;
+
+/** Unique index of idempotency keys per user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
 
 /** Length of the database column. */

@@ -79,8 +79,9 @@ interface TranscriptionRequest
 const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
 
 const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
-const CONNECT_MS = 30_000;
 const FAILED = 'failed';
+
+const CONNECT_MS = 30_000;
 
 /** The first pause between two lookups of a task; each further one is longer. */
 const FIRST_PAUSE_MS = 500;

@@ -22,9 +22,9 @@ import type { FilePage } from './api-file.repository.js';
 /** Owner kind of the stored files (FileOwners). */
 const KIND = 'api-file';
 const MIB = 2 ** 20;
-/** Maximum number of files per user. */
 /** Factor of the tenant's quota over a user's. */
 const TENANT_SHARES = 10;
+/** Maximum number of files per user. */
 const MAX_FILES = 10_000;
 const SWEPT_AT_ONCE = 100;
 

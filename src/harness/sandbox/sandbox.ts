@@ -15,10 +15,10 @@ import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
 const MIB = 2 ** 20;
-/** Workspaces with more than 250,000 files are refused: what a command adds must still be looked through after it. */
 /** A command that writes more to its workspace, or leaves less free on its disk, is ended. */
 const MAX_ADDED_BYTES = 10_240 * MIB;
 const MIN_FREE_BYTES = 1_024 * MIB;
+/** Workspaces with more than 250,000 files are refused: what a command adds must still be looked through after it. */
 const MAX_ADDED_FILES = 500_000;
 const MAX_LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;

@@ -23,9 +23,10 @@ export class WrongPasswordError extends LoginRefusedError {
   }
 }
 
-/** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 /** Wrong passwords from one address before the account is locked for that address. */
 const MAX_FAILURES_OF_ADDRESS = 5;
+
+/** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** 144 random bits in 24 characters. */

@@ -8,8 +8,8 @@ import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { SsoVault } from './sso.vault.js';
 
-/** Time limit of a call; the documents of providers have some kilobytes. */
 const CALL_TIMEOUT_SECONDS = 10;
+/** Far more than the documents of providers, which have some kilobytes. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_CACHED_COUNT = 200;
 /** How long the metadata of a provider is cached. */

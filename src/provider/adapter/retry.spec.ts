@@ -95,13 +95,10 @@ describe('a stream', () => {
 
   it('stops waiting when the signal fires', async () => {
     const controller = new AbortController();
-    const { open, opened } = opener([busy(20_000)]);
+    const { open, opened } = opener([busy(3_600_000)]);
     setTimeout(() => controller.abort(), 20);
-    const started = performance.now();
     const reading = all(retryBeforeFirstPart(open, { attempts: 3, signal: controller.signal }));
     await expect(reading).rejects.toMatchObject({ kind: 'aborted' });
-    // Far less than the 20 seconds that the provider asked for.
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect(opened()).toBe(1);
   });
 });

@@ -133,13 +133,11 @@ describe('a cancel that the owner does not follow', () => {
       { tenantId: lease.tenantId, id: lease.runId, fence: 1 },
       { iteration: 1, attempt: 1, purpose: 'TURN', sentTokens: 0 },
     );
-    const began = performance.now();
     done(await harness.session.delete(`/coding/harness/sessions/${run.sessionId}`));
 
     expect(await harness.ended(run)).toMatchObject({
       ...{ status: 'CANCELLED', stopReason: 'SESSION_CLOSED' },
     });
-    expect(performance.now() - began).toBeLessThan(30_000);
     const events = await harness.events(run);
     expect(events.map(({ type }) => type)).toEqual([
       'run.cancel.requested',

@@ -100,10 +100,8 @@ describe('how a command ends', () => {
       signal: cancelled.signal,
     });
     await eventually(() => existsSync(box.at('began')), Boolean);
-    const began = performance.now();
     cancelled.abort();
     expect(await running).toMatchObject({ cancelled: true, timedOut: false, exitCode: null });
-    expect(performance.now() - began).toBeLessThan(60_000);
     expect(processesWith(sleeping.replace(' ', '\0'))).toEqual([]);
     await expect(box.run('true', { signal: cancelled.signal })).rejects.toThrow('aborted');
   });

@@ -158,9 +158,7 @@ describe('discovery', () => {
       '.agents/skills/good/SKILL.md': skill('good'),
     });
     const before = process.memoryUsage().rss;
-    const started = performance.now();
     const { skills, skipped } = await found();
-    expect(performance.now() - started).toBeLessThan(60_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * MIB);
     expect(skills.map(({ name }) => name)).toEqual([...BUILT_IN, 'good']);
     expect(skipped.map(({ path }) => path)).toEqual([
