@@ -53,9 +53,9 @@ function checkChanged() {
 /** Files that are added or changed since the branch left main, committed or not. */
 function changedFiles() {
   const head = git('rev-parse', 'HEAD')[0];
-  const left = git('merge-base', 'HEAD', 'main')[0] ?? head;
+  const mergeBase = git('merge-base', 'HEAD', 'main')[0] ?? head;
   const since =
-    left === head ? (git('rev-parse', '--verify', '--quiet', 'HEAD~1')[0] ?? head) : left;
+    mergeBase === head ? (git('rev-parse', '--verify', '--quiet', 'HEAD~1')[0] ?? head) : mergeBase;
   const names = [
     ...git('diff', '--name-only', '--diff-filter=d', since),
     ...git('ls-files', '--others', '--exclude-standard'),
@@ -85,6 +85,7 @@ function typesOf(project) {
 function suitesOf(files) {
   const suites = files.flatMap((file) => {
     if (file.endsWith('.spec.ts')) return [file];
+    if (!/\.tsx?$/.test(file)) return [];
     const suite = file.replace(/\.tsx?$/, '.spec.ts');
     if (existsSync(join(root, suite))) return [suite];
     const folder = dirname(file);

@@ -127,10 +127,10 @@ const OTHER_PASSWORD = 'Pass another one with: npm run demo -- --password <passw
 async function findPassword({ user, password }) {
   if (password) return { password, source: '--password or ADMIN_PASSWORD' };
   const file = join(resolve(root, process.env.DATA_DIR ?? 'data'), 'initial-password');
-  const kept = user === 'admin' ? await readFile(file, 'utf8').catch(() => '') : '';
-  if (kept.trim()) {
+  const storedPassword = user === 'admin' ? await readFile(file, 'utf8').catch(() => '') : '';
+  if (storedPassword.trim()) {
     console.log(`  The password of admin is the one in ${file}.`);
-    return { password: kept.trim(), source: file };
+    return { password: storedPassword.trim(), source: file };
   }
   if (process.stdin.isTTY) return { password: await promptPassword(user), source: 'the prompt' };
   throw new Error(

@@ -190,7 +190,7 @@ export interface Streams {
     runs: () => readonly FollowedRun[],
     options?: FollowOptions,
   ): AsyncGenerator<HarnessNews, void, undefined>;
-  /** Yields notices to the signed-in user until the signal aborts. Throws ApiError when the sign-in ends. */
+  /** Yields notices to the signed-in user until the signal aborts. Throws ApiError when the sign-in ends, or where EXISTING_CONSOLES=off removes the route. */
   streamNotices(options?: FollowOptions): AsyncGenerator<Notice, void, undefined>;
 }
 

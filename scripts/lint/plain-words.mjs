@@ -39,7 +39,7 @@ const PARTICIPLES = [
 ];
 
 /** The beginning of a comment without a subject, such as "Of a request." */
-const HEADLESS = /^\*?\s*(Of|By) /;
+const HEADLESS = /^\*?\s*(?:\*\s+)?(Of|By) /;
 
 const textPattern = new RegExp(
   `(?<![\\w-])(${TEXTS.map(([word]) => word.replaceAll(' ', '\\s+(?:\\*\\s+)?')).join('|')})(?![\\w-])`,

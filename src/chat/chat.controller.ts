@@ -21,8 +21,8 @@ import { ChatFiles } from './file/chat-files.js';
 import { MessageFileView, toFileView } from './message.dto.js';
 import { SessionService } from './session.service.js';
 
-/** Far longer than this stream lasts. */
-const NO_PING = 60_000;
+/** Ping interval that the stream never reaches. */
+const PING_DISABLED_MS = 60_000;
 
 /** Answers invalid fields of a chat message as a stream, because clients of this route read nothing else. */
 @Catch(InvalidInputError)
@@ -31,7 +31,7 @@ export class ChatErrorFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     const { code, data } = error;
     setEnvelopeCode(response, code);
-    const writer = new SseWriter(response, NO_PING);
+    const writer = new SseWriter(response, PING_DISABLED_MS);
     writer.start();
     writer.write(errorFrames(error.message, { code, data }));
     writer.end();

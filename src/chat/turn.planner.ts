@@ -99,7 +99,7 @@ export type PlannedCall = Pick<
   readonly isResolvedNow?: boolean;
   /** Records each attempt of the model. */
   readonly trail?: CallTrail;
-  /** FormattedCalls.passesUnfinished. */
+  /** Passes on an unfinished structured answer instead of failing (FormattedCalls). */
   readonly passesUnfinished?: boolean;
 };
 

@@ -9,7 +9,7 @@ import { OtherSignInsController } from './other-sign-ins.controller.js';
 import { PostController } from './post.controller.js';
 import { UserUnlockController } from './user-unlock.controller.js';
 
-/** Routes that only existing consoles and apps call. Plinth's own console uses none of them. */
+/** Routes for existing consoles and apps, and for `streamNotices` of the client. Plinth's own console uses none of them. */
 @Module({})
 export class CompatModule {
   /** Empty if the configuration turns the routes off: they are 404 and absent from the OpenAPI document. */

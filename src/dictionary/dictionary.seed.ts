@@ -16,7 +16,7 @@ interface BuiltInType {
 
 /**
  * The first one has the values that models store, in the order of docs/WIRE.md (Model categories). The others are what the
- * system pages of existing consoles show. A tenant of an earlier release got them by migration 19.
+ * system pages of existing consoles show.
  */
 const BUILT_IN: readonly BuiltInType[] = [
   {

@@ -368,7 +368,8 @@ function rerankNotice({
 
 function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[] {
   return (Object.keys(values) as (keyof KnowledgeValues)[]).filter(
-    (field) => values[field] !== before[field],
+    // Older rows have an empty text where a cleared setting is null now.
+    (field) => (values[field] ?? '') !== (before[field] ?? ''),
   );
 }
 

@@ -105,7 +105,7 @@ export class CooldownView extends View({
     description:
       'busy: the service asks for a pause; refused: it does not accept the key; failing: calls of the address fail',
   }),
-  seconds: integer({ description: 'How long it is still passed over', example: 12 }),
+  seconds: integer({ description: 'Remaining cooldown in seconds', example: 12 }),
 }) {}
 
 /** A model as end users see it: neither address nor remark. */

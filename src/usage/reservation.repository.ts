@@ -60,7 +60,7 @@ const RESERVE = `
         * CASE WHEN $15::boolean THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END,
       $13, $14) r`;
 
-/** The remaining limits, counted as the functions of migration 40 do: requests are reservations of the last minute, other measures are of a period. */
+/** The remaining limits, counted as the functions of the baseline of models do (20261127-model.ts): requests are reservations of the last minute, other measures are of a period. */
 const LEFT = `
   SELECT l.id, l.scope, l.measure, l.cap::float8 AS cap,
          greatest(0, l.cap - coalesce(held.amount, 0)
@@ -119,7 +119,7 @@ function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refu
   ];
 }
 
-/** Reservations of limits by running calls. The functions that it calls are those of migrations 40 and 47. */
+/** Reservations of limits by running calls. The functions that it calls are in the migration 20261127-model.ts. */
 @Injectable()
 export class ReservationRepository {
   constructor(

@@ -55,7 +55,7 @@ export class UsageLedger implements OnApplicationBootstrap, OnApplicationShutdow
     private readonly repository: LedgerRepository,
     metrics: Metrics,
   ) {
-    this.spool = new Spool(join(config.DATA_DIR, 'usage'), SPOOL_BYTES, (value) =>
+    this.spool = new Spool(join(config.DATA_DIR, 'books'), SPOOL_BYTES, (value) =>
       usageEntries.parse(value),
     );
     metrics.gauge(

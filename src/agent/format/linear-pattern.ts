@@ -16,7 +16,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   '\\s': `[${WHITE_SPACE}]`,
   '\\S': `[^${WHITE_SPACE}]`,
 };
-/** The same inside a character class. */
+/** Syntax that RE2 interprets differently inside a character class. */
 const INSIDE: Readonly<Record<string, string>> = { '\\s': WHITE_SPACE, '\\S': NOT_WHITE_SPACE };
 
 const SURROGATES = String.raw`\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}`;

@@ -44,7 +44,7 @@ export interface QuotedFragments<Fragment> {
 
 /** The longest number that a source can get. */
 const ANY_NUMBER = 999;
-/** Tokens between two quoted fragments: two line feeds. */
+/** Size of the separator between two quoted fragments: two line feeds. */
 const BETWEEN: TextSize = { characters: 2, tokens: 1 };
 /** A shorter beginning of a fragment is not worth a source. */
 const MIN_BEGINNING_CHARS = 80;
@@ -55,7 +55,7 @@ const NEIGHBOUR_SHARES = [1, 1 / 2, 1 / 4];
 
 /**
  * Quotes and numbers the fragments that fit, best first. The best one is cut where it does not fit as a whole; of the others
- * those that do not fit are left out, and smaller ones behind them are still considered. What room is left is filled
+ * those that do not fit are left out, and smaller ones behind them are still considered. Remaining space is filled
  * with neighbours, so that these never displace a fragment that was found.
  */
 export function quoteFragments<Fragment extends CitableFragment>(

@@ -5,13 +5,6 @@ import type { ZipFile } from 'yauzl';
 import { suffixOf } from './format/text/source-language.js';
 import { isReadable, lookIntoZip } from './format/zip-content.js';
 import type { ZipContent } from './format/zip-content.js';
-import {
-  ForeignDocument,
-  nestedTooDeeply,
-  Refusal,
-  UnreadPages,
-} from './format/document-source.js';
-import type { ParseOutcome } from './parse-task.js';
 
 /** Fits the column that keeps it. */
 const MESSAGE_LENGTH = 480;
@@ -173,26 +166,4 @@ async function refusalOfZip(
   // LibreOffice may convert the other kinds of OpenDocument; their parsing says where it is not installed.
   if (isReadable(content) || content === 'open-document') return undefined;
   return ARCHIVE;
-}
-
-/**
- * The one place where the failure of a reader becomes a sentence for the owner of the document. What an unknown error
- * says is for the log alone: it names parts of a program, not of the document.
- */
-export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type: 'parsed' }> {
-  if (error instanceof UnreadPages) {
-    return { type: 'unread', unread: { pages: error.pages, total: error.total } };
-  }
-  if (error instanceof ForeignDocument) {
-    return { type: 'foreign', reason: error.message, to: error.to };
-  }
-  if (error instanceof Refusal) return { type: 'refused', reason: error.message };
-  if (error instanceof RangeError && error.message.includes('call stack')) {
-    return { type: 'refused', reason: nestedTooDeeply().message };
-  }
-  return {
-    type: 'broken',
-    reason: msg`The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.`,
-    cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  };
 }

@@ -6,11 +6,11 @@ import { split } from '../../fragment/splitter/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
 import { Refusal } from './format/document-source.js';
-import { failureOf } from './document.errors.js';
+import { failureOf } from './parse-failure.js';
 import type { ParseAnswer, ParseOutcome, ParserTask, ParseTask, RenderTask } from './parse-task.js';
 
 /**
- * The program of a parser process: answers each ParserTask with ParseAnswers, the last of which is a ParseEnd.
+ * The program of a parser process: answers each ParserTask with messages of ParseAnswer, the last of which is a ParseEnd.
  * Its only argument is the bytes of memory it may take.
  */
 

@@ -314,7 +314,8 @@ export class DocumentIndexer {
   /** Whether both records produce the same fragments, and the same vectors in the same store. */
   private makesSame(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
-      FRAGMENT_SETTINGS.every((setting) => one[setting] === other[setting]) &&
+      // Older rows have an empty text where a cleared setting is null now.
+      FRAGMENT_SETTINGS.every((setting) => (one[setting] ?? '') === (other[setting] ?? '')) &&
       this.fragments.areVectorsShared(one, other)
     );
   }

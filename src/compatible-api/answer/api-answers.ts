@@ -33,8 +33,8 @@ import type {
 import { withChoice } from './tool-choice.js';
 
 /**
- * Answers requests in the protocols of model services. An agent answers its own, a model that speaks the protocol of the client is
- * relayed, and any other model is called in the words of the adapters. Either way the answer is written as a stream or in one piece.
+ * Answers requests in the protocols of model services. Requests for an agent go to AgentAnswers. A model that speaks the
+ * client's protocol is relayed; any other model is called through its adapter. The answer is written as a stream or as one body.
  */
 @Injectable()
 export class ApiAnswers {

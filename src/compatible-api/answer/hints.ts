@@ -141,7 +141,7 @@ export const MESSAGE_HINTS: Hints = {
 };
 
 /**
- * The same for responses, from the reference of OpenAI and the requests of Codex, opencode and the AI SDK (November 2026). There
+ * Hints of the Responses protocol, from the reference of OpenAI and the requests of Codex, opencode and the AI SDK (November 2026). There
  * are no tools here that the service runs itself, whose calls could be limited.
  */
 export const RESPONSE_HINTS: Hints = {

@@ -130,7 +130,7 @@ export class ApiFilesController {
     return { id, type: 'file_deleted' };
   }
 
-  /** Its content, as it was sent. */
+  /** Downloads a file's content unchanged. */
   @Get(':id/content')
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @AnswersRaw('application/octet-stream', 'The content in its own type')

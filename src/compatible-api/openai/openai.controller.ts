@@ -270,7 +270,7 @@ export class OpenAiController {
     return this.transcription.answer(caller, { task: 'transcribe', body, files }, response);
   }
 
-  /** The same in English, whatever language is spoken. */
+  /** Transcribes audio of any language into English. */
   @Post('audio/translations')
   @LoginOnly({ apiKey: 'media:media:use' })
   @ReceivesForm(TRANSLATION_FORM)

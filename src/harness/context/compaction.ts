@@ -204,11 +204,11 @@ Say only what the record says. Mark what is a guess. Copy names, paths, commands
 
 /** Characters of a record's parts that are shown. */
 const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as const;
-/** Minimum length of each part of a record that is too long. */
-const MIN_PART_CHARS = 200;
+/** Length to which the parts of a record that is too long are cut; below it, parts are left out. */
+const SHORTENED_PART_CHARS = 200;
 
 const CONNECT_MS = 10_000;
-const MAX_MODEL_CALL_MS = 600_000;
+export const MAX_MODEL_CALL_MS = 600_000;
 const MAX_TRIES = 2;
 /** Limit of the summary's answer: a share of the tokens that may be sent, and a number of tokens. */
 const ANSWER_SHARE = 1 / 10;
@@ -293,7 +293,7 @@ function recordOf({ units, former }: SummaryWish, tokens: number): string {
     const text = before + units.map((unit) => unitText(unit, scale)).join('\n\n');
     if (estimateTokens(text) <= tokens) return text;
     // A character is a token at most; the newest of the record is worth the most.
-    if (scale * SHOWN.said < MIN_PART_CHARS)
+    if (scale * SHOWN.said < SHORTENED_PART_CHARS)
       return cut(before, tokens / 2) + text.slice(-tokens / 2);
   }
 }
@@ -327,7 +327,7 @@ function plainSummary({ units, former }: SummaryWish, characters: number): strin
   const lines = units.flatMap(({ calls, results }) =>
     calls.map(
       ({ name, arguments: text }, index) =>
-        `- ${name} ${cut(text, MIN_PART_CHARS)}${results[index]?.toolError ? ' (failed)' : ''}`,
+        `- ${name} ${cut(text, SHORTENED_PART_CHARS)}${results[index]?.toolError ? ' (failed)' : ''}`,
     ),
   );
   const list = `Calls so far, without their outputs:\n${lines.join('\n')}`;

@@ -15,6 +15,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../provider/index.js';
+import { MAX_MODEL_CALL_MS } from '../context/compaction.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/rendering.js';
 import { costOf, totalCost } from '../protocol/run.state.js';
@@ -92,7 +93,6 @@ const MAX_TRIES = 3;
 const BACKOFF = 4;
 const MAX_RETRY_AFTER_MS = 60_000;
 const CONNECT_MS = 10_000;
-const MAX_MODEL_CALL_MS = 600_000;
 const MAX_PROVIDER_ID_CHARS = 200;
 const MAX_TOOL_NAME_CHARS = 100;
 

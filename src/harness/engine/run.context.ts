@@ -36,7 +36,7 @@ export interface RunContext {
   readonly skills: RunSkills;
   /** SHA-256 by path of the files that the runs of the session have read or written; grows with the tool calls. */
   readonly observedFiles: Map<string, string>;
-  /** Approvals that were open at the claim, by tool call. No later call has one: asking for it ends the claim. */
+  /** Last approval, in any state, of each tool call that was open at the claim, by tool call. No later call has one: asking for it ends the claim. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
   /** Tokens that are sent at most: half of what was last too long for the model. Unknown until something was. */
   sendLimit?: number;

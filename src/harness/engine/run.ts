@@ -53,7 +53,7 @@ import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import { WorkspaceGoneError } from '../workspace/workspace-roots.js';
 
 /** Maximum number of consecutive steps that leave a tool call without an outcome; then the run fails. */
-const MAX_RECOVERIES = 3;
+const MAX_STEPS_WITHOUT_OUTCOME = 3;
 /** Maximum number of consecutive unusable answers; then the run ends. */
 const MAX_UNUSABLE = 5;
 
@@ -107,7 +107,7 @@ export class RunLoop {
       const result = await this.step(context);
       if (result === 'ended' || result === 'parked') return;
       recoveries = result === 'recover' ? recoveries + 1 : 0;
-      if (recoveries > MAX_RECOVERIES) {
+      if (recoveries > MAX_STEPS_WITHOUT_OUTCOME) {
         throw new Error('Tool calls repeatedly end without an outcome.');
       }
       if (result === 'recover') {
@@ -376,7 +376,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     this.repeat(CANCEL_POLL_MS, () =>
       this.attempts.try('Failed to end cancelled runs', () => this.forceCancels()),
     );
-    // Apart from the end of cancelled runs, which is not to wait for a large workspace.
+    // Separate from ending cancelled runs, which must not wait for a large workspace.
     this.repeat(CANCEL_POLL_MS, (ending) =>
       this.attempts.try('Failed to release workspaces', () => this.freeLeft(ending)),
     );
@@ -578,7 +578,7 @@ function isGone(
     return owner === processId ? !isRunning(id) : stateOfProcess(owner) === 'ended';
   };
   if (boot !== null && !hasLeft(boot, isOver)) return false;
-  // One that still runs on this host may be in the middle of the command, however long that is.
+  // A process that still runs on this host may be in the middle of the command, however long that is.
   const isUnknown = command !== null && stateOfProcess(command.boot) === 'unknown';
   return !command || hasLeft(command.boot, isUnknown && isOver);
 }

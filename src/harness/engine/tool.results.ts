@@ -74,7 +74,7 @@ export class PartialOutputs {
     }
   }
 
-  /** Among the contents of the tenant, so that they go with it. */
+  /** Path below the tenant's contents, so that it is removed with them. */
   private pathOf({ tenantId, toolCallId }: EffectKey): string {
     const folder = tenantBlobs(this.root, tenantId);
     if (folder === undefined) throw new Error('The id of a tenant must be a word.');

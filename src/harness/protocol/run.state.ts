@@ -124,10 +124,8 @@ function share(tokens: number | undefined, price: number | undefined): number | 
   return tokens === undefined ? undefined : (tokens * price) / TOKENS_OF_A_PRICE;
 }
 
-/**
- * The states of a tool call and what a new owner makes of them, as pure functions. An
- * effect is never claimed, only runs are: what is settled stays as it is.
- */
+// Tool calls: their states and what a new owner makes of them, as pure functions. Only runs are claimed, never effects: what
+// is settled stays as it is.
 
 /** READ and META change nothing outside the database and may be run again; FILE can be compared; SHELL cannot. */
 export type EffectClass = 'READ' | 'META' | 'FILE' | 'SHELL';
@@ -179,7 +177,7 @@ export function isSettled(state: EffectState): state is SettledEffectState {
 
 /**
  * Reconciles an effect without a result message when a new owner claims the run. `recovering` is false when the last
- * owner released the run: prepared effects are then still wanted. Only started FILE effects need `found`.
+ * owner released the run: prepared effects are then still wanted. Only started FILE effects need `filesFound`.
  */
 export function reconciliationOf(
   { state, effectClass }: EffectFacts,
@@ -215,10 +213,8 @@ export const RESOLUTIONS = ['EXECUTED', 'NOT_EXECUTED'] as const;
 /** A person's finding about a tool call whose outcome was unknown. */
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/**
- * The states of a run and the moves between them, as pure functions: the ledger applies them
- * under the lock of the run's row, and the state-space test drives the very same ones.
- */
+// Runs: their states and the moves between them, as pure functions. The ledger applies them under the lock of the run's row,
+// and the state-space test drives the very same ones.
 
 export const RUN_STATUSES = [
   'QUEUED',

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const CHUNK_COUNT = 1_000;
 
 /**
- * The list in chunks. The process does other work between two of them, so that a list of any length does not block it. Without a
- * package of its own: the probe of sandboxes runs from a copy of this folder alone.
+ * Yields the list in chunks and lets the process do other work between them, so that a list of any length does not block it.
+ * Imports no package: the sandbox probe runs from a copy of src/harness without node_modules.
  */
 export async function* yieldingChunks<T>(
   list: readonly T[],

@@ -132,7 +132,7 @@ export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
 const COLUMNS = columnsOf(HarnessEffect);
 
-/** Calls of a session whose sights of files count. */
+/** Newest calls of a session whose read files count. */
 const MAX_READ_RECORDS = 2_000;
 
 /** The tool calls of runs and their outcomes. Call every change while the run's row is locked. */

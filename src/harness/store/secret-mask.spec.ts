@@ -72,6 +72,13 @@ describe('the mask over secrets', () => {
     });
   });
 
+  it('masks as many keys as it remembers, in all their forms', () => {
+    const keys = Array.from({ length: 1_000 }, (_, at) => `key-${at}-of-a-service`);
+    mask.learn(keys);
+    const forms = [keys[0] ?? '', Buffer.from(keys[0] ?? '').toString('base64')];
+    expect(mask.apply(forms.join(' '))).toBe('[secret] [secret]');
+  });
+
   it('masks a text that comes in pieces as if it came whole', () => {
     mask.learn(['abababab', 'abababcd', 'babababa-long']);
     const text = fc

@@ -19,7 +19,8 @@ const MAX_LEARNED_SECRETS = 1_000;
 interface LearnedKey {
   /** Undefined for a key that was learned by work that is bound to no tenant. */
   readonly tenantId: string | undefined;
-  readonly secret: string;
+  /** The key in every form in which texts repeat it, the longest first. */
+  readonly forms: readonly string[];
 }
 
 /**
@@ -39,8 +40,10 @@ export class SecretMask {
   /** Adds secrets for the bound tenant: the keys of the model services that its runs use in this process. */
   learn(secrets: readonly string[]): void {
     const tenantId = boundTenant();
-    for (const secret of usable(secrets)) {
-      this.learned.set(JSON.stringify([tenantId, secret]), { tenantId, secret });
+    for (const secret of secrets) {
+      const forms = usable([secret]);
+      if (forms.length > 0)
+        this.learned.set(JSON.stringify([tenantId, secret]), { tenantId, forms });
     }
   }
 
@@ -101,7 +104,7 @@ export class SecretMask {
     const learned = [...this.learned.values()].filter(
       ({ tenantId }) => bound === undefined || tenantId === undefined || tenantId === bound,
     );
-    return [...this.secrets, ...learned.map(({ secret }) => secret), ...usable(more)];
+    return [...this.secrets, ...learned.flatMap(({ forms }) => forms), ...usable(more)];
   }
 }
 
@@ -114,13 +117,13 @@ function masked(text: string, secrets: readonly string[]): string {
 }
 
 /**
- * Masks a text that comes in pieces, also where a secret lies in several of them: put together, what is answered is the
- * text masked as a whole. What may be the beginning of a secret is held back until more has come.
+ * Masks a text that comes in pieces, also where a secret lies in several of them: the pieces returned, put together, equal
+ * the text masked as a whole. What may be the beginning of a secret is held back until more has come.
  */
 export class MaskedText {
   private pending = '';
 
-  /** `secrets` answers those that are known now, `apply` masks what is certain. */
+  /** `secrets` returns the secrets known now, `apply` masks what is certain. */
   constructor(
     private readonly secrets: () => readonly string[],
     private readonly apply: (text: string) => string,

@@ -87,8 +87,8 @@ export class Passwords implements OnModuleInit {
   }
 
   /**
-   * Whether the password is right. An attempt without a hash takes the same time and returns false. LoginRefusedError while the account is locked for the
-   * address, TooManyRequestsError when too many others are verified or wait.
+   * Whether the password is right. An attempt without a hash takes the same time and returns false. Throws LoginRefusedError
+   * while the account is locked for the address, TooManyRequestsError when too many others are verified or wait.
    */
   async verify(attempt: PasswordAttempt, password: string): Promise<boolean> {
     const { account, passwordHash } = attempt;

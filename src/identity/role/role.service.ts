@@ -53,7 +53,7 @@ export class RoleService {
     return permissionTree(caller);
   }
 
-  /** The same tree, with the permissions of the role checked. */
+  /** The tree of permissions, with those of the role checked. */
   async permissionsOf(caller: Caller, roleId: number): Promise<RolePermissionsView> {
     const role = await this.roles.roles.get(caller.tenantId, roleId);
     const permissions = role.permissions.flatMap(permissionsOf);

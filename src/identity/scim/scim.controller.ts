@@ -66,7 +66,7 @@ export class ScimController {
     private readonly address: ScimAddress,
   ) {}
 
-  /** What of SCIM is supported. */
+  /** Supported parts of SCIM. */
   @Get('ServiceProviderConfig')
   @AnswersScim(ScimObjectView)
   config(): ScimResource {
@@ -81,7 +81,7 @@ export class ScimController {
     return listOf(all, { total: all.length });
   }
 
-  /** One of them. */
+  /** One type of resource. */
   @Get('ResourceTypes/:resourceType')
   @AnswersScim(ScimObjectView)
   resourceType(@Param('resourceType') name: string): ScimResource {
@@ -96,7 +96,7 @@ export class ScimController {
     return listOf(all, { total: all.length });
   }
 
-  /** Those of one kind. */
+  /** One schema. */
   @Get('Schemas/:urn')
   @AnswersScim(ScimObjectView)
   schema(@Param('urn') urn: string): ScimResource {
@@ -110,7 +110,7 @@ export class ScimController {
     return this.users.list(caller, query);
   }
 
-  /** One of them. */
+  /** One user. */
   @Get('Users/:id')
   @AnswersScim(ScimUserView)
   getUser(
@@ -177,7 +177,7 @@ export class ScimController {
     return this.groups.list(caller, query);
   }
 
-  /** One of them. */
+  /** One group. */
   @Get('Groups/:id')
   @AnswersScim(ScimGroupView)
   getGroup(

@@ -134,7 +134,7 @@ const STRUCTURE = new Set([
   ...['tool_use_id', 'signature', 'encrypted_content', 'cache_control'],
 ]);
 
-/** Types of image parts in the protocols. */
+/** Fields that hold an image in the protocols. */
 const IMAGE_FIELDS = new Set(['image_url', 'source']);
 
 /** Estimated tokens of a relayed body, counted as estimateMessageTokens does. */

@@ -603,7 +603,9 @@ export class UpstreamCalls {
     try {
       reservation = await this.limits.reserve({ ...call, caller });
     } finally {
-      if (trail && caller.origin === 'v1') {
+      // A repeated call that reserves nothing leaves the limits as they were told.
+      const isChanged = reservation !== undefined || trail?.nearestLimits === undefined;
+      if (trail && caller.origin === 'v1' && isChanged) {
         trail.nearestLimits = await this.limits.nearestLimits(call.model, caller);
       }
     }

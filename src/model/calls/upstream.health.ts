@@ -12,7 +12,7 @@ import type { ResolvedModel } from '../model.resolver.js';
 /** The time for which calls skip a failing address before one tries it. */
 const CIRCUIT_MS = 30_000;
 /** The longest cooldown of a key, whatever its service asks for. */
-const MAX_KEY_MS = 300_000;
+const MAX_KEY_COOLDOWN_MS = 300_000;
 
 export type CooldownReason = EventData<'upstream.cooldown'>['reason'];
 
@@ -56,7 +56,7 @@ const BREAKING: readonly UpstreamErrorKind[] = ['connection', 'timeout', 'overlo
  */
 @Injectable()
 export class UpstreamHealth implements OnApplicationShutdown {
-  /** Consecutive failures after which calls skip an address. */
+  /** Consecutive failures after which calls skip an address. Tests set a lower number. */
   maxFailures = 5;
   private readonly keys = new LRUCache<string, CoolingKey>({ max: MAX_PLACES });
   private readonly circuits = new LRUCache<string, Circuit>({ max: MAX_PLACES });
@@ -71,12 +71,12 @@ export class UpstreamHealth implements OnApplicationShutdown {
     this.unsubscribe = bus.subscribe('upstream.cooldown', (event) => this.receive(event));
     metrics.gauge(
       'plinth_upstream_circuits_open',
-      'Addresses of model services that calls pass over, in this process',
+      'Addresses of model services that calls skip, in this process',
       async () => this.openCircuits(),
     );
     metrics.gauge(
       'plinth_upstream_keys_aside',
-      'Keys of model services that calls pass over, in this process',
+      'Keys of model services that calls skip, in this process',
       async () => [...this.keys.values()].filter(({ until }) => until > this.now()).length,
     );
   }
@@ -130,9 +130,9 @@ export class UpstreamHealth implements OnApplicationShutdown {
       this.abandoned(model);
       return;
     }
-    if (isRefusal(error)) this.coolDown(model, 'refused', MAX_KEY_MS);
+    if (isRefusal(error)) this.coolDown(model, 'refused', MAX_KEY_COOLDOWN_MS);
     else if (error.retryAfterMs !== undefined && isBusy(error)) {
-      this.coolDown(model, 'busy', Math.min(error.retryAfterMs, MAX_KEY_MS));
+      this.coolDown(model, 'busy', Math.min(error.retryAfterMs, MAX_KEY_COOLDOWN_MS));
     }
     if (BREAKING.includes(error.kind)) this.countFailure(model);
     else this.succeeded(model);
@@ -219,7 +219,7 @@ export class UpstreamHealth implements OnApplicationShutdown {
   private receive(event: EventData<'upstream.cooldown'>): void {
     const { origin, kind, place, reason, milliseconds } = event;
     if (origin === this.origin) return;
-    const longest = kind === 'key' ? MAX_KEY_MS : CIRCUIT_MS;
+    const longest = kind === 'key' ? MAX_KEY_COOLDOWN_MS : CIRCUIT_MS;
     const until = this.now() + Math.min(milliseconds, longest);
     if (kind === 'key') {
       if (until > (this.keys.get(place)?.until ?? 0)) this.keys.set(place, { until, reason });

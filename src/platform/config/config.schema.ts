@@ -303,7 +303,7 @@ export const variables = {
     default: 'on',
     example: 'off',
     description:
-      'Routes that only existing consoles and apps call (menu, posts, event stream of notices, unavailable ways to sign in); off: 404 and absent from the OpenAPI document',
+      'Routes that only existing consoles and apps call (menu, posts, configKey, event stream of notices, unlock by GET, unavailable ways to sign in); off: 404 and absent from the OpenAPI document',
   }),
   CAPTCHA: variable(onOff, {
     default: 'off',

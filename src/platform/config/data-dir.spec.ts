@@ -58,7 +58,7 @@ describe('closeDataDir', () => {
     expect(modeOf()).toBe('770');
   });
 
-  it.each(['answers', 'files', 'harness', 'parsing', 'usage'])('knows %s as its own', (name) => {
+  it.each(['answers', 'files', 'harness', 'parsing', 'books'])('knows %s as its own', (name) => {
     existing(0o1777, 'secret.key', name);
     closeDataDir(dataDir, true);
     expect(modeOf()).toBe('700');

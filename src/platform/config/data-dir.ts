@@ -4,6 +4,7 @@ import { ConfigError } from './config-error.js';
 /** Entries of DATA_DIR that the service creates, or that a file system puts into the root of a volume. */
 const OWN = new Set([
   'answers',
+  'books',
   'demo.json',
   'files',
   'harness',
@@ -16,7 +17,6 @@ const OWN = new Set([
   'plinth.sock',
   'plinth.take',
   'secret.key',
-  'usage',
   'workspaces',
 ]);
 

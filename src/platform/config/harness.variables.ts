@@ -34,6 +34,9 @@ export const harnessVariables = {
   ),
   HARNESS_MAX_STEPS: count(60, 'Harness: model calls per run at most', 200),
   HARNESS_QUEUE_SIZE: count(256, 'Harness: runs that may wait for execution', 100_000),
-  HARNESS_STREAMS_PER_USER: count(10, 'Harness: open event streams of one user per process'),
+  HARNESS_STREAMS_PER_USER: count(
+    10,
+    'Harness: open event streams of one user per process; half of them for one run',
+  ),
   HARNESS_RETENTION_DAYS: count(30, 'Harness: how long the events of a run are kept (days)', 3_650),
 } satisfies Record<string, Variable>;

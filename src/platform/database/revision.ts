@@ -18,12 +18,12 @@ export async function requireRevision<E extends ObjectLiteral>(
   rows: Repository<E>,
   where: FindOptionsWhere<E> | FindOptionsWhere<E>[],
   label: Phrase,
-  { expected: given, current }: RevisedChange,
+  { expected, current }: RevisedChange,
 ): Promise<void> {
-  if (given === undefined) return;
+  if (expected === undefined) return;
   const row = await rows.findOne({ where, lock: { mode: 'for_no_key_update' } });
   if (!row) throw new NotFoundError(label);
   const revision = Number(rows.metadata.versionColumn?.getEntityValue(row));
-  if (revision === given) return;
+  if (revision === expected) return;
   throw new RevisionConflictError(label, { revision, current: await current() });
 }

@@ -538,10 +538,10 @@ export function refuseFields(body: unknown): void {
   if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, allowed: [] }]);
 }
 
-function messageOf({ unknown, allowed: known }: UnknownFields): Message {
+function messageOf({ unknown, allowed }: UnknownFields): Message {
   const names = unknown.slice(0, MAX_NAMED_FIELDS).join(', ');
-  return known.length > 0
-    ? msg`${names}: unknown here, so nothing was done. The fields are ${known.join(', ')}. Remove or correct what is unknown`
+  return allowed.length > 0
+    ? msg`${names}: unknown here, so nothing was done. The fields are ${allowed.join(', ')}. Remove or correct what is unknown`
     : msg`${names}: unknown here, so nothing was done. This request has no fields. Send it without a body`;
 }
 
@@ -603,7 +603,7 @@ class InputPipe extends ValidationPipe {
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body') checkShape(value);
-    // PostgreSQL cannot store it in a text, and no name contains it.
+    // PostgreSQL cannot store NUL in a text, and no name contains it.
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError(msg`The path must not contain the character NUL.`);
     }

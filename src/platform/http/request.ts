@@ -163,7 +163,7 @@ export function oneHost(shapes: readonly FailureShape[]): RequestHandler {
 
 /**
  * Several handlers as one layer of Express. Six layers before the routes took an eighth of the throughput of 20-chunk
- * answers (docs/OPERATIONS.md).
+ * answers.
  */
 export function compose(...handlers: readonly RequestHandler[]): RequestHandler {
   return (request, response, next) => {

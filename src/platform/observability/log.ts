@@ -373,8 +373,8 @@ function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
 }
 
 /**
- * The level of a request's line, which is never error: the code 500 is also how a wrong password and a failing model service are answered, and
- * the code that meets an unexpected failure logs the error with its cause.
+ * Level of a request's line. Never `error`: wrong passwords and failing model services are answered with 500, too, and an
+ * unexpected failure is logged with its cause where it is handled.
  */
 function levelOf(code: number | 'aborted', path: string): Level {
   if (PROBES.test(path)) return 'debug';

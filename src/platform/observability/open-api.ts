@@ -129,7 +129,7 @@ export function openApiOf(
   return document;
 }
 
-/** The operation id: `knowledgeQuery.list` for the method `list` of KnowledgeQueryController: the client package names its functions after it. */
+/** The operation id, after which the client package names its functions: `model.list` for the method `list` of ModelController. */
 function operationIdOf(controller: string, method: string): string {
   const name = controller.replace(/Controller$/, '');
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}.${method}`;

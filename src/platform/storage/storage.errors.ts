@@ -56,7 +56,7 @@ export class ContentMissingError extends DomainError {
 
   constructor({
     storedBy,
-    requestedBy: askedBy,
+    requestedBy,
   }: {
     readonly storedBy: string | null;
     readonly requestedBy: string;
@@ -64,6 +64,6 @@ export class ContentMissingError extends DomainError {
     super(
       msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.`,
     );
-    this.processes = phrase`${storedBy ?? phrase`an earlier release`} stored it, ${askedBy} does not find it`;
+    this.processes = phrase`${storedBy ?? phrase`an earlier release`} stored it, ${requestedBy} does not find it`;
   }
 }

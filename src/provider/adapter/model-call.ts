@@ -405,7 +405,7 @@ async function exchange(
 const RATE_LIMIT = /^(x-|anthropic-)?ratelimit-[a-z-]{1,60}$/;
 /** A number, a duration such as `6m0s`, or a time (RFC 3339): nothing else, so that no key is among them. */
 const RATE_VALUE =
-  /^(?:\d{1,20}(?:\.\d{1,9})?|(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms]))+|\d{4}-\d\d-\d\d[Tt][\d:.]{1,20}(?:[Zz]|[+-]\d\d:\d\d))$/;
+  /^(?:\d{1,20}(?:\.\d{1,20})?|(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms]))+|\d{4}-\d\d-\d\d[Tt][\d:.]{1,20}(?:[Zz]|[+-]\d\d:\d\d)?)$/;
 const MAX_RATE_LIMITS = 32;
 
 function rateLimitsIn(headers: OutboundResponse['headers']): Readonly<Record<string, string>> {
@@ -416,7 +416,7 @@ function rateLimitsIn(headers: OutboundResponse['headers']): Readonly<Record<str
   return Object.fromEntries(named.slice(0, MAX_RATE_LIMITS));
 }
 
-/** The same, and reads the answer in one piece, as parsed JSON. */
+/** Like postToModel; reads the answer in one piece, as parsed JSON. */
 export async function postForJson(
   http: OutboundHttp,
   request: ModelRequest,

@@ -62,7 +62,7 @@ export function SettingField({ form, name }: Props) {
         <NumberInput
           {...props}
           {...(optional && optionalNumber(form, name))}
-          min={name === 'textBlockSize' ? 1 : min}
+          min={name === 'textBlockSize' ? 1 : name === 'overlapChar' ? 0 : min}
           max={max}
           step={step}
           decimalScale={kind === 'decimal' ? 4 : undefined}

@@ -7,7 +7,7 @@ import { docxParts, xlsxParts, zipOf } from '../../../../test/support/documents/
 import { odtParts } from '../../../../test/support/documents/open-document.js';
 import { pdfOf } from '../../../../test/support/documents/pdf.js';
 import { pptxParts } from '../../../../test/support/documents/presentation.js';
-import { failureOf } from '../document.errors.js';
+import { failureOf } from '../parse-failure.js';
 import { readDocument } from './read-document.js';
 
 const LIMITS = { pages: 100, unpackedBytes: 2 ** 20 };

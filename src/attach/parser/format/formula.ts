@@ -58,8 +58,6 @@ export function childOf(node: MathNode | undefined, name: string): MathNode | un
   return node?.children.find((child) => child.name === name);
 }
 
-/** Parts of LaTeX that both kinds of formulas are written with. */
-
 /** Symbols with a command of LaTeX, as LaTeX's own tables and unicode-math name them. */
 const COMMANDS: Readonly<Record<string, string>> = {
   ...greek('αβγδεζηθικλμνξπρςστυφχψω', [

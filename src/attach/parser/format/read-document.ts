@@ -7,7 +7,7 @@ import type { Unpacked } from './document-package.js';
 import type { ReadDocument, ReadLimits, RecognisedPages, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
 import { decodeMarkup, looksLikeHtml, readHtml } from './html.format.js';
-import { isImage, readImage } from './page-image.js';
+import { isImage, readImage } from './image-file.js';
 import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
 import { withoutEscapes, languageOf, suffixOf } from './text/source-language.js';
 import { piecesOf } from './structure-writer.js';

@@ -65,7 +65,7 @@ export class ConversationsController {
     return this.conversations.remove(caller, id);
   }
 
-  /** Its items. */
+  /** Lists the items of a conversation. */
   @Get(':id/items')
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @ApiOkResponse({ type: InputItemsView })

@@ -94,7 +94,7 @@ export interface CalledTool extends ToolName {
 }
 
 /** Maximum length of a tool name at model services. */
-const LONGEST = 64;
+const MAX_TOOL_NAME_CHARS = 64;
 
 /** The tools of a request. Tools in namespaces are offered with the namespace as part of their name. */
 export class OfferedTools {
@@ -130,9 +130,9 @@ export class OfferedTools {
     const joined = `${namespace}__${name}`;
     const other = this.named.get(joined);
     const isFree = !other || (other.namespace === namespace && other.name === name);
-    if (isFree && joined.length <= LONGEST) return joined;
+    if (isFree && joined.length <= MAX_TOOL_NAME_CHARS) return joined;
     const hash = createHash('sha256').update(`${namespace}\0${name}`).digest('hex').slice(0, 8);
-    return `${joined.slice(0, LONGEST - hash.length - 1)}_${hash}`;
+    return `${joined.slice(0, MAX_TOOL_NAME_CHARS - hash.length - 1)}_${hash}`;
   }
 
   /** The tool that a model calls by the name. */

@@ -45,7 +45,7 @@ import { itemsIn, StoredResponseRepository } from './stored-response.repository.
 import type { StoredTurn } from './stored-response.repository.js';
 
 /** Limits of a conversation that can be continued. */
-const LONGEST = { turns: 500, bytes: 32 * 1024 * 1024 };
+const MAX_READ = { turns: 500, bytes: 32 * 1024 * 1024 };
 /** Response ids, including those that services of relayed responses create. */
 const ID = /^[\w-]{1,100}$/;
 
@@ -354,7 +354,7 @@ export class Responses {
 
   private async conversation(caller: Caller, id: string): Promise<StoredTurn[]> {
     if (!ID.test(id)) throw new PreviousResponseError(id.slice(0, 100));
-    const turns = await this.stored.conversation(caller, id, LONGEST);
+    const turns = await this.stored.conversation(caller, id, MAX_READ);
     const [oldest] = turns;
     if (!oldest) throw new PreviousResponseError(id);
     const { previousId } = oldest;

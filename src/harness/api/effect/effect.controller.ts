@@ -35,7 +35,7 @@ import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { EFFECT_STATES, EffectView, toEffectView } from './effect.view.js';
 
-/** Exceeds the usual limit of tool calls per run. */
+/** Exceeds the maximum number of tool calls per run (400). */
 const EFFECTS_PER_PAGE = 500;
 
 /** Maximum size of one page's arguments and operations, so that large calls do not fill the memory. */

@@ -139,6 +139,10 @@ describe('spaces at the ends of lines', () => {
     expect(edit('q\na  ', 'a \n', '').text).toBe('q\n');
   });
 
+  it('are meant before a place with another indentation', () => {
+    expect(edit('a  \nb\n  a\n  b\n', 'a \nb\n', 'c\n').text).toBe('c\n  a\n  b\n');
+  });
+
   it('are not overlooked in several places', () => {
     const error = errorOf(() => edit('a  \nb\na\t\nb\n', 'a \nb', 'x'));
     expect(error.code).toBe('AMBIGUOUS_MATCH');

@@ -431,16 +431,23 @@ export class BlockSearch {
     if (candidates.length > MAX_CANDIDATES) return undefined;
     if (candidates.length > 1 && compared > MAX_COMPARED_LINES) return undefined;
     const shifts = new Map<number, Shift>();
+    const sameButEnds: number[] = [];
     for (const start of candidates) {
-      const shift = shiftOf(this.lines.slice(start, start + block.length), block);
+      const lines = this.lines.slice(start, start + block.length);
+      const shift = shiftOf(lines, block);
       if (shift) shifts.set(start, shift);
+      if (lines.every((line, at) => withoutTrailing(line) === withoutTrailing(block[at] ?? ''))) {
+        sameButEnds.push(start);
+      }
     }
     if (shifts.size === 0) return undefined;
     const fit: BlockMatches['fit'] = (line, start) => {
       const shift = shifts.get(start);
       return shift && shifted(line, shift);
     };
-    return { starts: [...shifts.keys()], match: 'fuzzy', fit };
+    // Lines that differ at their ends alone are meant before others that look like them.
+    const starts = sameButEnds.length > 0 ? sameButEnds : [...shifts.keys()];
+    return { starts, match: 'fuzzy', fit };
   }
 
   private places(match: Match, block: readonly string[]): number[] {

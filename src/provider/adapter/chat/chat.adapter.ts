@@ -39,8 +39,7 @@ export interface ChatAdapter extends AdapterNames {
 
   /**
    * Sends the body of a client's request to a service of the same protocol and passes its stream on: whole events, as
-   * the service sent them. Ends and fails like `stream`, and with UpstreamError (content) before an event that repeats the
-   * key of the call.
+   * the service sent them. Ends and fails like `stream`.
    */
   relayStream(
     body: RelayedBody,
@@ -93,7 +92,7 @@ export interface RelayedRead {
 }
 
 export interface RelayedAnswer {
-  /** JSON as the service sent it, but for the key of the call. */
+  /** JSON as the service sent it. */
   readonly text: string;
   readonly usage: Usage | undefined;
 }

@@ -102,7 +102,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content-filter',
 };
 
-/** Reads a streamed completion, or one in one piece. The key of the call is removed from its text. */
+/** Reads a streamed completion, or one in one piece. */
 export async function* readTextCompletion(
   response: OutboundResponse,
   connection: ModelConnection,

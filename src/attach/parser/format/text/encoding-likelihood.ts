@@ -33,7 +33,7 @@ export function encodingOfCodePage(page: number): string | undefined {
   return isEncoding(label) ? label : undefined;
 }
 
-/** Characters that make up most of ordinary text, by which encodings are distinguished. In no order. */
+// Characters that make up most of ordinary text, by which encodings are distinguished. In no order.
 
 const FREQUENT_SIMPLIFIED =
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后' +
