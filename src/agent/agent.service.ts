@@ -144,20 +144,27 @@ export class AgentService {
     requireWithinKey(caller, 'agents', [agentId], LABEL);
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError(LABEL);
-    const { hasModel, status, systemPrompt, filter, useSkills, maxSteps, ...bound } = agent;
-    if (status !== ENABLED) throw new AgentDisabledError(agent.name);
-    if (!hasModel) throw new AgentWithoutModelError(agent.name);
+    const { id, name, modelId, userId, skillNames, runtime, tools, useSkills } = agent;
+    if (agent.status !== ENABLED) throw new AgentDisabledError(name);
+    if (!agent.hasModel) throw new AgentWithoutModelError(name);
     return {
-      ...bound,
+      id,
+      name,
+      modelId,
+      userId,
+      skillNames,
+      runtime,
       // An agent gives access to its bases, but not past the limit of a key.
-      knowledgeIds: bound.knowledgeIds.filter((id) => isWithinKey(caller, 'knowledgeBases', id)),
-      tools: useSkills ? [...bound.tools, ...SKILL_TOOLS] : bound.tools,
+      knowledgeIds: agent.knowledgeIds.filter((base) =>
+        isWithinKey(caller, 'knowledgeBases', base),
+      ),
+      tools: useSkills ? [...tools, ...SKILL_TOOLS] : tools,
       skills: useSkills
-        ? this.skills.documents.filter(({ name }) => bound.skillNames.includes(name))
+        ? this.skills.documents.filter((skill) => skillNames.includes(skill.name))
         : [],
-      filter: filter ?? undefined,
-      maxSteps: maxSteps ?? undefined,
-      systemPrompt: systemPrompt ?? undefined,
+      filter: agent.filter ?? undefined,
+      maxSteps: agent.maxSteps ?? undefined,
+      systemPrompt: agent.systemPrompt ?? undefined,
       // Undefined leaves thinking to the model and the message.
       generation: generationIn({ ...agent, thinking: agent.enableThinking || undefined }),
     };

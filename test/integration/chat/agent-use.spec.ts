@@ -198,10 +198,7 @@ describe('agents and those who use them', () => {
         systemPrompt: PROMPT,
         knowledgeIds: [base],
         skillNames: ['pdf'],
-        enableThinking: true,
-        temperature: 0,
-        topP: 1,
-        maxTokens: 7,
+        generation: { thinking: true, temperature: 0, topP: 1, maxTokens: 7 },
         ...WITHOUT_TOOLS,
       });
     });
@@ -216,7 +213,7 @@ describe('agents and those who use them', () => {
         modelId,
         knowledgeIds: [],
         skillNames: [],
-        enableThinking: false,
+        generation: {},
         ...WITHOUT_TOOLS,
       });
     });
