@@ -4,6 +4,7 @@ import { isRecord, recordIn, textIn, wholeNumberIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { getJson } from './model-call.js';
 import type { ModelCallOptions, ModelConnection } from './model-call.js';
+import { maskSecrets } from './safe-text.js';
 import { protocolError } from './upstream.error.js';
 
 /** A model as its service lists it. Absent fields were not reported. */
@@ -38,7 +39,9 @@ export async function listModels(
   options: ModelCallOptions,
 ): Promise<readonly OfferedModel[]> {
   const authorized = { ...request, secrets: connection };
-  return toOfferedModels(await getJson(http, authorized, options, MAX_LIST_BYTES));
+  const models = toOfferedModels(await getJson(http, authorized, options, MAX_LIST_BYTES));
+  // A list is shown to administrators, who may not see the key.
+  return JSON.parse(maskSecrets(JSON.stringify(models), connection)) as OfferedModel[];
 }
 
 /** The address of the list beside an endpoint. */
