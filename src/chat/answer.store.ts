@@ -44,7 +44,7 @@ const MAX_MEMORY_CHARS = 32 * 1024 * 1024;
 const MEMORY_MS = 10 * 60_000;
 
 /** `kept` will be stored when the database is back; `refused` never. */
-export type StoreResult = 'stored' | 'kept' | 'refused';
+type StoreResult = 'stored' | 'kept' | 'refused';
 
 type Attempt = 'stored' | 'unavailable' | 'refused';
 

@@ -1,16 +1,13 @@
 import { setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type {
-  CallResult,
-  DecidedCall,
-  LeftOutFragment,
-  Source,
-  TurnPart,
-  TurnSources,
-} from '../agent/index.js';
-import { CallTrail, estimateMessageTokens, estimateTokens } from '../model/index.js';
+import type { CallResult, DecidedCall, Source, TurnPart, TurnSources } from '../agent/index.js';
+import {
+  CallTrail,
+  estimateMessagesTokens,
+  estimateMessageTokens,
+  estimateTokens,
+} from '../model/index.js';
 import type { ChatMessage, ProviderState, Usage } from '../provider/index.js';
-import type { RetrievedFragment } from '../retrieval/index.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import {
@@ -20,6 +17,7 @@ import {
   toolCallFrame,
   toolResultFrame,
 } from './chat.frames.js';
+import type { SourcesDetails } from './chat.frames.js';
 import type { MessageState, StoredCall, StoredStep } from './message.entity.js';
 import { BETWEEN_STEPS, stepMessages, UNFINISHED_CALL } from './turn.steps.js';
 import { storableText, withoutNul } from './turn.repository.js';
@@ -42,18 +40,11 @@ interface RunningStep extends StoredStep {
 }
 
 /** Dependencies for reading an answer. */
-export interface AnswerReading {
+interface AnswerReading {
   /** Stores a step with the text so far. */
   readonly saveStep: (step: StoredStep) => Promise<void>;
   /** The sources that tools extend; undefined for a runtime without tools. */
   readonly sources: TurnSources | undefined;
-}
-
-/** Result of the retrieval for a question. */
-export interface RetrievalNotes {
-  readonly fallback: boolean;
-  readonly incomplete: boolean;
-  readonly leftOut: readonly LeftOutFragment<RetrievedFragment>[];
 }
 
 /**
@@ -114,7 +105,7 @@ export class AnswerWriter {
   }
 
   /** Writes the sources that the question is sent with. */
-  writeSources(sources: readonly Source[], notes: RetrievalNotes): void {
+  writeSources(sources: readonly Source[], notes: SourcesDetails): void {
     this.sources = sources;
     this.write(sourcesFrame(sources, notes));
   }
@@ -169,7 +160,7 @@ export class AnswerWriter {
     const sentMessages = [...messages];
     const usages = this.steps.map((step): TurnUsage => {
       const [answer, ...results] = stepMessages(step);
-      const inputTokens = step.inputTokens ?? tokensOf(sentMessages);
+      const inputTokens = step.inputTokens ?? estimateMessagesTokens(sentMessages);
       const outputTokens = step.outputTokens ?? (answer ? estimateMessageTokens(answer) : 0);
       const estimated = step.inputTokens === null || step.outputTokens === null;
       sentMessages.push(...(answer ? [answer] : []), ...results);
@@ -343,10 +334,6 @@ const STOPPED = {
   durationMs: 0,
 } as const;
 
-function tokensOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-}
-
 function isRunning({ state }: StoredCall): boolean {
   return state === 'running';
 }
@@ -374,7 +361,7 @@ export function turnUsage(
 ): TurnUsage {
   const inputTokens = usage?.inputTokens;
   const outputTokens = usage?.outputTokens;
-  const input = inputTokens ?? tokensOf(messages);
+  const input = inputTokens ?? estimateMessagesTokens(messages);
   const output = outputTokens ?? estimateTokens(answer);
   return {
     inputTokens: input,

@@ -53,7 +53,8 @@ export function toolResultFrame({
   return sseFrame('tool_result', { event: 'tool_result', ...result });
 }
 
-interface SourcesDetails {
+/** Result of the retrieval for a question. */
+export interface SourcesDetails {
   /** Retrieval failed and no fragments were sent. */
   readonly fallback?: boolean;
   /** Lost vectors of a knowledge base are still being rebuilt. */

@@ -89,6 +89,8 @@ interface Turn extends RunningTurn {
   readonly plan: TurnPlan;
   /** The files of the question. */
   readonly files: readonly ChatFile[];
+  /** The question with placeholders for its images. */
+  readonly outline: ChatMessage;
   readonly begunTurn: BegunTurn;
   /** Undefined for a question that continues the current branch. */
   readonly placement: Placement | undefined;
@@ -172,11 +174,8 @@ export class ChatTurn {
     const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
     const files = fileIds ? await this.files.check(caller, fileIds, plan.model) : [];
     // Refuses a question that does not fit the model's window before it is stored.
-    const questionAlone = historyWindow(
-      [],
-      { message: outlineOf(body, files) },
-      historyLimits(plan),
-    );
+    const outline = outlineOf(body, files);
+    const questionAlone = historyWindow([], { message: outline }, historyLimits(plan));
 
     // Store the question, and in a session take its lease: one statement.
     const id = randomUUID();
@@ -191,7 +190,7 @@ export class ChatTurn {
     const insert = (): Promise<BegunTurn | undefined> => this.turns.begin(caller, question);
     const begunTurn = await (body.files ? this.files.begin(caller, files, insert) : insert());
     if (begunTurn === undefined) throw await this.refusal(caller, body);
-    const turn = { id, caller, body, plan, files, placement, begunTurn, answer };
+    const turn = { id, caller, body, plan, files, outline, placement, begunTurn, answer };
 
     // From here on the turn ends with an answer that is stored, or kept until the database is back.
     place.onEnd((reason) => answer.stop(reason));
@@ -238,7 +237,7 @@ export class ChatTurn {
       question: {
         text: body.content,
         messageOf: read?.question ?? questionWith,
-        bare: outlineOf(body, files),
+        bare: turn.outline,
         addedTokens: read?.addedTokens ?? 0,
       },
       bases,
@@ -279,7 +278,7 @@ export class ChatTurn {
         storedFiles: placement?.files ?? [],
         sessionId: body.sessionId,
         model: plan.model,
-        room: addableTokens({ message: outlineOf(body, files) }, historyLimits(plan), counter),
+        room: addableTokens({ message: turn.outline }, historyLimits(plan), counter),
         counter,
         signal: answer.signal,
       },

@@ -5,4 +5,4 @@ export { ResponseFormatError } from './format/format.errors.js';
 export { StructuredAnswers } from './format/structured-answers.js';
 export { BETWEEN_STEPS } from './turn.steps.js';
 export { turnLimits, TurnPlanner } from './turn.planner.js';
-export type { TurnPlan } from './turn.planner.js';
+export type { TurnPlan, TurnQuestion } from './turn.planner.js';

@@ -14,6 +14,7 @@ import type { KnowledgeBase } from '../knowledge/index.js';
 import { allOf, readFilter } from '../metadata/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import {
+  estimateMessagesTokens,
   estimateMessageTokens,
   estimateTokens,
   estimatingCounter,
@@ -52,10 +53,10 @@ export interface TurnPlan {
 }
 
 /** The tools of a turn and the data that they may read. */
-export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
+type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
 
 /** Request fields that affect the plan. */
-export type PlannedBody = Pick<
+type PlannedBody = Pick<
   SendBody,
   'model' | 'agentId' | 'knowledgeId' | 'filter' | 'responseFormat' | 'enableThinking'
 > &
@@ -73,7 +74,7 @@ export interface TurnQuestion {
 }
 
 /** Inputs for the messages of a turn. */
-export interface TurnMessagesInput {
+interface TurnMessagesInput {
   readonly caller: Caller;
   readonly plan: TurnPlan;
   /** Oldest first. */
@@ -85,16 +86,13 @@ export interface TurnMessagesInput {
 }
 
 /** The messages for the model; `augmentation` only if knowledge bases were searched. */
-export interface TurnMessages {
+interface TurnMessages {
   readonly messages: ChatMessage[];
   readonly augmentation?: Augmented;
 }
 
 /** Arguments of a runtime call besides the plan. */
-export type PlannedCall = Pick<
-  RuntimeTurn,
-  'caller' | 'messages' | 'sources' | 'limits' | 'signal'
-> & {
+type PlannedCall = Pick<RuntimeTurn, 'caller' | 'messages' | 'sources' | 'limits' | 'signal'> & {
   /** The plan was made just now, so the first call uses its model without looking it up again. */
   readonly isResolvedNow?: boolean;
   /** Records each attempt of the model. */
@@ -276,7 +274,7 @@ const NUMBERED_FRAGMENT = /<fragment number="\d+" /g;
 /** Placeholder text of an answer that ended after a step. */
 const INTERRUPTED = 'The answer was interrupted.';
 
-export interface HistoryLimits {
+interface HistoryLimits {
   readonly contextWindow: number | undefined;
   readonly maxAnswer: number | undefined;
   /** The system prompt, sent first and never dropped. */
@@ -288,7 +286,7 @@ export interface HistoryLimits {
 }
 
 /** The question as sent, with files and sources that were counted when they were added. */
-export interface SentQuestion {
+interface SentQuestion {
   readonly message: ChatMessage;
   /** Tokens of its files and sources, which already fit into the window. */
   readonly addedTokens?: number;
@@ -315,9 +313,9 @@ export function historyWindow(
   let remainingTokens = limits.forSteps === true ? Math.floor(free / 2) : free;
   const recentMessages: ChatMessage[] = [];
   for (const { messages, texts } of exchanges(stored).reverse()) {
-    const fitting = [messages, texts].find((one) => one && tokensOf(one) <= remainingTokens);
+    const fitting = [messages, texts].find((one) => one && countedTokens(one) <= remainingTokens);
     if (!fitting) break;
-    remainingTokens -= tokensOf(fitting);
+    remainingTokens -= countedTokens(fitting);
     recentMessages.unshift(...fitting);
   }
   return [...system, ...recentMessages, message];
@@ -329,8 +327,7 @@ function checkLength(
   { contextWindow, instruction = '' }: HistoryLimits,
 ): void {
   if (contextWindow === undefined) return;
-  const texts = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-  const tokens = texts + estimateTokens(instruction);
+  const tokens = estimateMessagesTokens(messages) + estimateTokens(instruction);
   if (tokens > contextWindow) throw new MessageTooLongError(tokens, contextWindow);
 }
 
@@ -355,10 +352,10 @@ function freeTokens(
   counter: TokenCounter = estimatingCounter,
 ): number {
   const instruction = counter.count(limits.instruction ?? '');
-  return sendableTokens(limits) - tokensOf(messages, counter) - instruction;
+  return sendableTokens(limits) - countedTokens(messages, counter) - instruction;
 }
 
-function tokensOf(messages: readonly ChatMessage[], counter = estimatingCounter): number {
+function countedTokens(messages: readonly ChatMessage[], counter = estimatingCounter): number {
   const count = (text: string): number => counter.count(text);
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message, count), 0);
 }

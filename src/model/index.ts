@@ -15,7 +15,12 @@ export type { Embedded, EmbedOptions } from './embedding/embedding.client.js';
 export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { LearnedWindow, REMOVED_RESULT, withoutOldResults } from './model-window.js';
-export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
+export {
+  estimateMessagesTokens,
+  estimateMessageTokens,
+  estimateTokens,
+  sendableTokens,
+} from './model-window.js';
 export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
 export type { TextSize } from './tokens/fitting.js';
 export { estimatingCounter, tokenCounter } from './tokens/token-counter.js';

@@ -135,7 +135,7 @@ export class LearnedWindow {
         return current;
       },
       overflow: (error) => {
-        const tokens = tokensOf(current);
+        const tokens = estimateMessagesTokens(current);
         const limit = Math.floor(tokens * KEPT_SHARE);
         const shorter = isShortened ? undefined : shortened(current, limit);
         if (!shorter) throw withAdvice(error);
@@ -163,7 +163,7 @@ export function shortened(
   messages: readonly ChatMessage[],
   tokens: number,
 ): ChatMessage[] | undefined {
-  let excess = tokensOf(messages) - tokens;
+  let excess = estimateMessagesTokens(messages) - tokens;
   const last = messages.findLastIndex(({ role }) => role === 'user');
   const remainingMessages: ChatMessage[] = [];
   let isLeftOut = false;
@@ -184,6 +184,7 @@ export function shortened(
   return isShorter ? fitting : undefined;
 }
 
-function tokensOf(messages: readonly ChatMessage[]): number {
+/** Estimated tokens of the messages together. */
+export function estimateMessagesTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }

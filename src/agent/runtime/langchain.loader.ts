@@ -11,6 +11,8 @@ import { ModelResolver, UpstreamCalls } from '../../model/index.js';
  */
 @Injectable()
 export class LangChainLoader {
+  private langchain: LangChain | undefined;
+
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
@@ -18,7 +20,8 @@ export class LangChainLoader {
   ) {}
 
   async load(): Promise<LangChain> {
-    const langchain = await import('../../langchain/index.js');
-    return new langchain.LangChain(this.config, this.models, this.calls);
+    const module = await import('../../langchain/index.js');
+    this.langchain ??= new module.LangChain(this.config, this.models, this.calls);
+    return this.langchain;
   }
 }

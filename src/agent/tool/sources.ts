@@ -88,7 +88,7 @@ export interface Citations {
 const MARK = /(?:\[|【)\s*(\d{1,3}(?:\s*[,，、]\s*\d{1,3})*)\s*(?:\](?!\()|】)/g;
 
 /** One citation of a source in an answer. */
-export interface CitationMark {
+interface CitationMark {
   readonly number: number;
   /** Position of the brackets, in UTF-16 code units. */
   readonly start: number;

@@ -17,6 +17,7 @@ import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import { questionWith } from '../turn.planner.js';
+import { storableText } from '../turn.repository.js';
 import type { StoredMessage } from '../turn.repository.js';
 import { CHAT_FILE_KIND, isImageType, isSentImage } from './chat-file.js';
 import type { ChatFile } from './chat-file.js';
@@ -409,9 +410,7 @@ export class ChatFiles {
 
   private async textOf(tenantId: string, file: ChatFile, signal: AbortSignal): Promise<string> {
     try {
-      const text = await this.documents.text(tenantId, file.id, signal);
-      // PostgreSQL cannot store the NUL character.
-      return text.replaceAll('\0', '').toWellFormed();
+      return storableText(await this.documents.text(tenantId, file.id, signal));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof NotFoundError) throw new FileGoneError(file.name);

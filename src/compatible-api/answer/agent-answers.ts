@@ -6,6 +6,7 @@ import { msg } from '../../platform/message/index.js';
 import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { turnLimits, TurnPlanner } from '../../chat/index.js';
+import type { TurnQuestion } from '../../chat/index.js';
 import type { CallTrail } from '../../model/index.js';
 import { generationIn, NO_EFFORT } from '../../provider/index.js';
 import type { ChatMessage, ContentPart, Generation } from '../../provider/index.js';
@@ -41,11 +42,11 @@ export class AgentAnswers {
     { signal, trail, ignored }: AgentCall,
   ): Promise<RunningAnswer> {
     const call = await this.files.read(caller, request.translate(ignored), signal);
-    const { system, history, question } = conversationOf(call, request.names, ignored);
+    const { system, history, question, generation } = conversationOf(call, request.names, ignored);
     const { format, thinking } = call;
     const planned = await this.planner.plan(caller, {
       agentId,
-      ...honouredOf(call),
+      ...generation,
       ...(format && { responseFormat: format }),
       ...(thinking !== undefined && { enableThinking: thinking }),
     });
@@ -75,19 +76,6 @@ export class AgentAnswers {
   }
 }
 
-/** The parameters that agents take from a request; conversationOf notes the others as ignored. */
-function honouredOf(call: ReadCall): Omit<Generation, 'thinking' | 'responseFormat'> {
-  const {
-    seed: _1,
-    topK: _2,
-    frequencyPenalty: _3,
-    presencePenalty: _4,
-    effort: _5,
-    ...taken
-  } = call;
-  return generationIn({ ...taken, thinking: undefined });
-}
-
 interface AgentCall {
   readonly signal: AbortSignal;
   readonly trail?: CallTrail;
@@ -101,16 +89,23 @@ interface Conversation {
     readonly role: string;
     readonly content: string | readonly ContentPart[];
   }[];
-  readonly question: {
-    readonly text: string;
-    readonly messageOf: (text: string) => ChatMessage;
-    readonly bare: ChatMessage;
-    readonly addedTokens: number;
-  };
+  readonly question: TurnQuestion;
+  /** The parameters that agents take from a request; the others are noted as ignored. */
+  readonly generation: Omit<Generation, 'thinking' | 'responseFormat'>;
 }
 
 function conversationOf(
-  { messages, tools, toolChoice, seed, topK, effort, ...call }: ReadCall,
+  {
+    messages,
+    tools,
+    toolChoice,
+    seed,
+    topK,
+    frequencyPenalty,
+    presencePenalty,
+    effort,
+    ...honoured
+  }: ReadCall,
   names: ParameterNames,
   ignored: IgnoredParameters,
 ): Conversation {
@@ -121,8 +116,8 @@ function conversationOf(
   }
   if (seed !== undefined) ignored.add('seed');
   if (topK !== undefined) ignored.add('top_k');
-  if (call.frequencyPenalty !== undefined) ignored.add('frequency_penalty');
-  if (call.presencePenalty !== undefined) ignored.add('presence_penalty');
+  if (frequencyPenalty !== undefined) ignored.add('frequency_penalty');
+  if (presencePenalty !== undefined) ignored.add('presence_penalty');
   if (effort !== undefined && effort !== NO_EFFORT) ignored.add(names.effort);
   const system: string[] = [];
   const history: { role: string; content: string | readonly ContentPart[] }[] = [];
@@ -148,7 +143,12 @@ function conversationOf(
   if (text.includes('\0')) {
     throw new ParameterError(names.messages, msg`The messages must not contain the character NUL.`);
   }
-  return { system, history, question: { text, messageOf, bare: messageOf(text), addedTokens: 0 } };
+  return {
+    system,
+    history,
+    question: { text, messageOf, bare: messageOf(text), addedTokens: 0 },
+    generation: generationIn({ ...honoured, thinking: undefined }),
+  };
 }
 
 function textIn(content: string | readonly ContentPart[]): string {

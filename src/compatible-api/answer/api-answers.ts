@@ -128,10 +128,7 @@ export class ApiAnswers {
   private async write(answer: Answer<ApiRequest>): Promise<void> {
     const { caller, request, ignored, signal } = answer;
     const agentId = agentIdIn(request.model);
-    const output = new (request.stream ? StreamedOutput : WholeOutput)(
-      answer,
-      agentId !== undefined,
-    );
+    const output = new AnswerOutput(answer, agentId !== undefined);
     if (agentId !== undefined) {
       await writeParts(await this.agents.answer(caller, agentId, request, answer), output);
       return;
@@ -282,62 +279,48 @@ export interface DetachedRun {
   release(): void;
 }
 
-/** Receives one answer in pieces and writes it to the client. */
-interface AnswerOutput {
-  /** `bytes` of a service that speaks the protocol of the client are passed on in place of the parts. */
-  add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void>;
-  /** Ends the answer. Rejects if it is incomplete. */
-  end(context: () => AnswerContext): Promise<void>;
-}
-
-class StreamedOutput implements AnswerOutput {
+/** Receives one answer in pieces and writes it to the client, as a stream or as one body. */
+class AnswerOutput {
   private writer: AnswerWriter | undefined;
-  private isRelayed = false;
+  /** Body of a service that speaks the protocol of the client; empty for a stream. */
+  private relayed: string | undefined;
 
   constructor(
     private readonly answer: Answer<ApiRequest>,
     private readonly isAgent: boolean,
-  ) {}
-
-  add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void> {
-    this.isRelayed ||= bytes !== undefined;
-    return this.answer.write(bytes ?? this.ownWriter().add(parts));
+  ) {
+    // A whole answer was created when its request came.
+    if (!answer.request.stream) this.ownWriter();
   }
 
+  /** `bytes` of a service that speaks the protocol of the client are passed on in place of the parts. */
+  async add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void> {
+    const { answer } = this;
+    if (answer.request.stream) {
+      if (bytes !== undefined) this.relayed = '';
+      await answer.write(bytes ?? this.ownWriter().add(parts));
+      return;
+    }
+    answer.signal.throwIfAborted();
+    if (bytes === undefined) this.ownWriter().add(parts);
+    else this.relayed = bytes.toString();
+  }
+
+  /** Ends the answer. Rejects if it is incomplete. */
   async end(context: () => AnswerContext): Promise<void> {
     const { answer } = this;
     answer.signal.throwIfAborted();
-    if (!this.isRelayed) await answer.write(await this.ownWriter().end(context()));
+    if (!answer.request.stream) {
+      answer.send(this.relayed ?? JSON.stringify(await this.ownWriter().whole(context())));
+      return;
+    }
+    if (this.relayed === undefined) await answer.write(await this.ownWriter().end(context()));
     answer.finish();
   }
 
   private ownWriter(): AnswerWriter {
     this.writer ??= this.answer.request.writer(this.isAgent);
     return this.writer;
-  }
-}
-
-class WholeOutput implements AnswerOutput {
-  private readonly writer: AnswerWriter;
-  private relayed: string | undefined;
-
-  constructor(
-    private readonly answer: Answer<ApiRequest>,
-    isAgent: boolean,
-  ) {
-    this.writer = answer.request.writer(isAgent);
-  }
-
-  async add(parts: readonly TurnPart[], bytes?: string | Buffer): Promise<void> {
-    this.answer.signal.throwIfAborted();
-    if (bytes === undefined) this.writer.add(parts);
-    else this.relayed = bytes.toString();
-  }
-
-  async end(context: () => AnswerContext): Promise<void> {
-    const { answer } = this;
-    answer.signal.throwIfAborted();
-    answer.send(this.relayed ?? JSON.stringify(await this.writer.whole(context())));
   }
 }
 

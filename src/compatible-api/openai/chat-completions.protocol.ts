@@ -41,7 +41,7 @@ import type { IgnoredParameters } from '../answer/answer.js';
 import { offeredTools } from '../answer/tool-choice.js';
 import type { NamedTools } from '../answer/tool-choice.js';
 import { cacheFields, cacheOf, functionFields, isLegacy, toolOf, withTools } from './functions.js';
-import { dataEvent, openAiFailureEvent } from './openai.errors.js';
+import { DONE_EVENT, dataEvent, openAiFailureEvent } from './openai.errors.js';
 
 // The chat-completions protocol of OpenAI as a service speaks it: requests in, answers out. Does no I/O.
 
@@ -486,8 +486,6 @@ const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-const DONE = 'data: [DONE]\n\n';
-
 /** Writes one answer in the protocol, as chunks or as one body. */
 class CompletionWriter implements AnswerWriter {
   private readonly base: { readonly id: string; readonly created: number; readonly model: string };
@@ -519,7 +517,7 @@ class CompletionWriter implements AnswerWriter {
       ...(sources && { sources: sources.map(referenceOf) }),
     });
     const usage = { ...this.chunkBase(), choices: [], usage: this.wireUsage(context) };
-    return last + (this.request.withUsage ? dataEvent(usage) : '') + DONE;
+    return last + (this.request.withUsage ? dataEvent(usage) : '') + DONE_EVENT;
   }
 
   whole(context: AnswerContext): object {

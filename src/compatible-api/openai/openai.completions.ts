@@ -6,14 +6,8 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
-import { turnLimits } from '../../chat/index.js';
-import {
-  estimateMessageTokens,
-  estimateTokens,
-  ModelResolver,
-  textsOfTokens,
-  UpstreamCalls,
-} from '../../model/index.js';
+import { turnLimits, turnUsage } from '../../chat/index.js';
+import { ModelResolver, textsOfTokens, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { generationIn } from '../../provider/index.js';
 import type {
@@ -31,7 +25,7 @@ import { ApiAnswers } from '../answer/api-answers.js';
 import { ParameterError, UnfinishedAnswerError, UnknownModelError } from '../answer/api.errors.js';
 import { noteLacking } from '../answer/api.request.js';
 import { TEXT_HINTS, withoutHints } from '../answer/hints.js';
-import { dataEvent, openAiFailureEvent } from './openai.errors.js';
+import { dataEvent, DONE_EVENT, openAiFailureEvent } from './openai.errors.js';
 
 const MAX_PROMPTS = 20;
 const MAX_PROMPT_CHARS = 1_000_000;
@@ -69,7 +63,6 @@ interface ReadCompletion {
   readonly write: (answer: Answer<StreamableRequest>) => Promise<void>;
 }
 
-const DONE = 'data: [DONE]\n\n';
 const FILL = `You complete text for an editor (fill-in-the-middle). The user sends what stands before the cursor as <prefix> and what stands after it as <suffix>. Answer with exactly the text that belongs between them: without the prefix, without the suffix, without explanation and without code fences.`;
 
 /** POST /v1/completions: continues a text, natively or through a chat model. */
@@ -212,10 +205,10 @@ class TextCompletionWriter {
   /** Ends the choice. Throws if the answer is incomplete. */
   end(): string {
     if (this.finish === 'error') throw new UnfinishedAnswerError();
-    const { usage, messages, text, echoed } = this;
-    const read = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-    this.input += usage?.inputTokens ?? read;
-    this.output += usage?.outputTokens ?? estimateTokens(text);
+    const { text, echoed } = this;
+    const { inputTokens, outputTokens } = turnUsage(this.usage, this.messages, text);
+    this.input += inputTokens;
+    this.output += outputTokens;
     const last = this.chunk('', FINISH_REASONS[this.finish]);
     this.choices.push(this.choice(echoed + text, FINISH_REASONS[this.finish]));
     return last;
@@ -224,7 +217,8 @@ class TextCompletionWriter {
   last(): string {
     const withUsage = this.request.stream_options?.include_usage === true;
     return (
-      (withUsage ? dataEvent({ ...this.base, choices: [], usage: this.wireUsage() }) : '') + DONE
+      (withUsage ? dataEvent({ ...this.base, choices: [], usage: this.wireUsage() }) : '') +
+      DONE_EVENT
     );
   }
 

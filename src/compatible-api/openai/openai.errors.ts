@@ -77,6 +77,9 @@ export function openAiFailureEvent(failure: Failure): string {
   return dataEvent(openAiFailure(failure).body);
 }
 
+/** The last event of a complete stream. */
+export const DONE_EVENT = 'data: [DONE]\n\n';
+
 /** One event of a stream. Serialized JSON contains no line feed. */
 export function dataEvent(data: object): string {
   return `data: ${JSON.stringify(data)}\n\n`;

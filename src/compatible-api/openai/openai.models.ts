@@ -125,7 +125,7 @@ export interface ListedModel extends Pick<
 
 type Option = Awaited<ReturnType<AgentService['callable']>>[number];
 
-export function listedModel(model: CallableModel): ListedModel {
+function listedModel(model: CallableModel): ListedModel {
   const { modelName, modelDescribe, providerCode, createTime } = model;
   const { supportsTools, supportsVision, category, contextWindow, maxOutput } = model;
   return {
@@ -136,7 +136,7 @@ export function listedModel(model: CallableModel): ListedModel {
 }
 
 /** An agent calls only its own tools and accepts none from a client. */
-export function listedAgent(agent: Option): ListedModel {
+function listedAgent(agent: Option): ListedModel {
   const { id, agentName, createTime, contextWindow, maxOutput, supportsVision } = agent;
   return {
     ...{ id: `agent-${id}`, name: agentName, owner: 'plinth', created: createTime },
@@ -163,7 +163,7 @@ const MODALITIES: Readonly<Record<string, Modalities>> = {
  * `context_length`, `architecture`, `top_provider` and `supported_parameters` of OpenRouter, `context_window` and
  * `max_completion_tokens` of Groq, `max_model_len` of vLLM, `capabilities` of Mistral.
  */
-export function openAiModel(model: ListedModel): OpenAiModelView {
+function openAiModel(model: ListedModel): OpenAiModelView {
   const { id, name, owner, created, category, contextWindow, maxOutput, calls, sees } = model;
   const [read, output] = MODALITIES[category] ?? [['text'], ['text']];
   const input = sees === true ? [...read, 'image'] : read;
@@ -202,7 +202,7 @@ export function openAiModel(model: ListedModel): OpenAiModelView {
 const TOOL_PARAMETERS: readonly string[] = ['tools', 'tool_choice'];
 
 /** A model in Anthropic's format (https://platform.claude.com/docs/en/api/models, its SDK of November 2026). */
-export function anthropicModel(model: ListedModel): AnthropicModelView {
+function anthropicModel(model: ListedModel): AnthropicModelView {
   const { id, name, created, contextWindow, maxOutput, sees } = model;
   return {
     ...{ type: 'model' as const, id, display_name: name, created_at: created.toISOString() },

@@ -18,7 +18,7 @@ import {
   parameters,
   plainText,
 } from '../answer/parameters.js';
-import { dataEvent, openAiFailureEvent } from './openai.errors.js';
+import { DONE_EVENT, dataEvent, openAiFailureEvent } from './openai.errors.js';
 
 const MAX_PROMPT_CHARS = 100_000;
 
@@ -39,8 +39,6 @@ interface SoundForm extends Pick<TranscriptionCall, 'task'> {
   readonly body: unknown;
   readonly files: readonly FormFile[];
 }
-
-const DONE = 'data: [DONE]\n\n';
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations. The audio is held in memory until the request is answered. */
 @Injectable()
@@ -82,7 +80,9 @@ export class OpenAiTranscription {
         });
       if (stream) {
         const beside = typeof content === 'string' ? { text } : content;
-        await answer.write(dataEvent({ ...beside, type: 'transcript.text.done', text }) + DONE);
+        await answer.write(
+          dataEvent({ ...beside, type: 'transcript.text.done', text }) + DONE_EVENT,
+        );
         answer.finish();
       } else if (typeof content === 'string') {
         answer.send(content, isTextFormat(format) ? 'text/plain' : 'json');

@@ -3,12 +3,12 @@ import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { estimateTokens, UpstreamCalls } from '../../model/index.js';
+import { estimateMessagesTokens, estimateTokens, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import { countedUsage, isPrunable, render, tokensOf } from './rendering.js';
+import { countedUsage, isPrunable, render } from './rendering.js';
 import type { ContextParts, CountedUsage, DataMark, Rendering, Unit } from './rendering.js';
 import type { Compaction } from '../protocol/run.state.js';
 import { storableText } from '../store/columns.repository.js';
@@ -273,7 +273,7 @@ export class SummaryWriter {
       attempts: MAX_TRIES,
     });
     const { text, reasoning: thinking, toolCalls } = answer;
-    const call = { sentTokens: tokensOf(messages), text, thinking, toolCalls };
+    const call = { sentTokens: estimateMessagesTokens(messages), text, thinking, toolCalls };
     return { text, usage: countedUsage(answer.usage, call) };
   }
 }

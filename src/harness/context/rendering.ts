@@ -1,4 +1,4 @@
-import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
+import { estimateMessagesTokens, estimateTokens } from '../../model/index.js';
 import { readToolCall } from '../../provider/index.js';
 import type {
   ChatMessage,
@@ -77,10 +77,6 @@ export function countedUsage(
 export function writtenIn({ text, thinking, toolCalls }: Written): string {
   const calls = toolCalls.map((call) => call.name + call.arguments);
   return [thinking, text, ...calls].join('');
-}
-
-export function tokensOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }
 
 /** The stored messages break the rule that every tool call has exactly one result before the model is called again. */
@@ -206,7 +202,7 @@ export function isPrunable({ content, toolName, toolError, pruned }: TurnMessage
 export function render(parts: ContextParts, state: Compaction): Rendering {
   const head = headOf(parts, state);
   const headTokens =
-    tokensOf(head) +
+    estimateMessagesTokens(head) +
     parts.images.length * IMAGE_TOKENS +
     estimateTokens(JSON.stringify(parts.tools));
   const units = parts.conversation.units
@@ -215,7 +211,10 @@ export function render(parts: ContextParts, state: Compaction): Rendering {
   const tail = tailOf(parts, state);
   return {
     messages: [...head, ...units.flatMap(({ messages }) => messages), ...tail],
-    tokens: units.reduce((sum, { tokens }) => sum + tokens, headTokens + tokensOf(tail)),
+    tokens: units.reduce(
+      (sum, { tokens }) => sum + tokens,
+      headTokens + estimateMessagesTokens(tail),
+    ),
     headTokens,
     units,
   };
@@ -288,7 +287,7 @@ function renderUnit(parts: ContextParts, state: Compaction, unit: Unit): Rendere
     const content = resultText(parts, state, { result, skill: call.input['name'] });
     messages.push({ role: 'tool', toolCallId: call.id, name: call.name, content });
   }
-  return { unit, messages, tokens: tokensOf(messages) };
+  return { unit, messages, tokens: estimateMessagesTokens(messages) };
 }
 
 function spoken({ mark }: ContextParts, { message, calls }: Unit): ChatMessage[] {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ChatCall, ChatCompletion } from '../../provider/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { estimateMessageTokens, estimateTokens } from '../model-window.js';
+import { estimateMessagesTokens, estimateTokens } from '../model-window.js';
 import type { ResolvedChatModel } from '../model.resolver.js';
 
 export interface CompletionOptions {
@@ -48,14 +48,10 @@ export class CompletionClient {
       attempts: ATTEMPTS,
       maxRetryAfterMs: MAX_RETRY_AFTER_MS,
     });
-    const inputTokens = call.messages.reduce(
-      (sum, message) => sum + estimateMessageTokens(message),
-      0,
-    );
     return {
       text,
       finish,
-      inputTokens: usage?.inputTokens ?? inputTokens,
+      inputTokens: usage?.inputTokens ?? estimateMessagesTokens(call.messages),
       outputTokens: usage?.outputTokens ?? estimateTokens(text),
     };
   }
