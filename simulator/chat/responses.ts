@@ -149,12 +149,18 @@ function itemOf(piece: Piece): JsonObject {
   switch (piece.kind) {
     case 'tool':
       return {
-        ...{ id: newId('fc'), type: 'function_call', status },
-        ...{ call_id: piece.id, name: piece.name, arguments: text },
+        id: newId('fc'),
+        type: 'function_call',
+        status,
+        call_id: piece.id,
+        name: piece.name,
+        arguments: text,
       };
     case 'reasoning':
       return {
-        ...{ id: newId('rs'), type: 'reasoning', status },
+        id: newId('rs'),
+        type: 'reasoning',
+        status,
         summary: [{ type: 'summary_text', text }],
         encrypted_content: Buffer.from(text).toString('base64'),
       };
@@ -202,8 +208,14 @@ function endOf({ finish, usage }: Answer): JsonObject {
 function envelope(request: ChatRequest): JsonObject {
   const created_at = Math.floor(Date.now() / 1000);
   return {
-    ...{ id: newId('resp'), object: 'response', created_at, status: 'in_progress' },
-    ...{ error: null, incomplete_details: null, model: request.model, usage: null },
+    id: newId('resp'),
+    object: 'response',
+    created_at,
+    status: 'in_progress',
+    error: null,
+    incomplete_details: null,
+    model: request.model,
+    usage: null,
   };
 }
 

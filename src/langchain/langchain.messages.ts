@@ -145,7 +145,10 @@ function metadataOf({ detail }: { readonly detail?: string }): { metadata?: { de
 /** The calls of an answer; one whose arguments are not a JSON object is sent as the model wrote it. */
 function toolCallsOf(message: AIMessage): ToolCall[] {
   const calls = (message.tool_calls ?? []).map(({ id, name, args }): ToolCall => ({
-    ...{ id: idOf(id, name), name, arguments: JSON.stringify(args), input: args },
+    id: idOf(id, name),
+    name,
+    arguments: JSON.stringify(args),
+    input: args,
   }));
   const invalid = new Map(
     invalidCallsOf(message).map(({ id, name = '', args = '' }) => {

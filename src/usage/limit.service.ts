@@ -123,7 +123,9 @@ export class LimitService {
       if (id === undefined) continue;
       if (scope !== limit.scope) throw new LimitScopeError(field, limit.scope);
       const nameOf = await this.repository.names(tenantId, {
-        ...{ user: [], key: [], model: [] },
+        user: [],
+        key: [],
+        model: [],
         [scope]: [id],
       });
       if (nameOf(scope, id) === null) throw new NotFoundError(label);

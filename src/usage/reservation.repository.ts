@@ -113,8 +113,15 @@ function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refu
   if (used + 1 <= Math.max(1, Math.floor(cap / 2))) return [];
   return [
     {
-      ...{ id, scope, measure, cap, used, reserved: 0, needed: 1 },
-      ...{ isPassing: true, retrySeconds: HALF_USED_SECONDS },
+      id,
+      scope,
+      measure,
+      cap,
+      used,
+      reserved: 0,
+      needed: 1,
+      isPassing: true,
+      retrySeconds: HALF_USED_SECONDS,
     },
   ];
 }

@@ -89,7 +89,12 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     const id = randomUUID();
     const isOfBatch = caller.origin === 'batch';
     const request = {
-      ...{ tenantId, id, modelId, priceVersion, worst, isOfBatch },
+      tenantId,
+      id,
+      modelId,
+      priceVersion,
+      worst,
+      isOfBatch,
       leavesHalf: isOfBatch && !limits.every(isBudget),
       limits: limits.map((limit) => limit.id),
       userId: caller.userId,
@@ -118,7 +123,10 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     if (applying.length === 0) return undefined;
     const limits = await this.reservations
       .remaining({
-        ...{ tenantId, modelId, userId: caller.userId, apiKeyId: caller.apiKey?.id ?? null },
+        tenantId,
+        modelId,
+        userId: caller.userId,
+        apiKeyId: caller.apiKey?.id ?? null,
         limits: applying.map(({ id }) => id),
       })
       .catch((error: unknown) => {

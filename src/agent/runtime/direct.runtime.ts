@@ -23,7 +23,12 @@ export class DirectRuntime implements AgentRuntime {
     const { currentModel: current } = turn;
     const { overflow } = fitted;
     return this.calls.stream(turn.model, callOf, {
-      ...{ use, limits, signal, attempts, current, overflow },
+      use,
+      limits,
+      signal,
+      attempts,
+      current,
+      overflow,
     });
   }
 }

@@ -77,7 +77,9 @@ export class VectorHomes {
         : 'they are searched by keywords only, and their documents wait';
       this.logger.warn({
         msg: `Vectors of knowledge bases are in another store; ${then} until reindex: true moves them`,
-        ...{ from, to, bases },
+        from,
+        to,
+        bases,
       });
     }
   }

@@ -63,7 +63,9 @@ export class AnthropicController {
     const { headers } = response.req;
     return reportingCall(caller, response, async ({ trail }) =>
       this.counts.count(caller, await this.files.inMessages(caller, body), {
-        ...{ headers, signal, trail },
+        headers,
+        signal,
+        trail,
       }),
     );
   }

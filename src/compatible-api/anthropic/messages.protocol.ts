@@ -721,8 +721,12 @@ class MessageWriter implements AnswerWriter {
     const citations = [...cited.values()].map(({ source, title, url }) => ({
       type: 'search_result_location',
       // The text of the fragment stays in the knowledge base.
-      ...{ cited_text: '', source: url, title },
-      ...{ search_result_index: source - 1, start_block_index: 0, end_block_index: 0 },
+      cited_text: '',
+      source: url,
+      title,
+      search_result_index: source - 1,
+      start_block_index: 0,
+      end_block_index: 0,
     }));
     last.citations = citations;
     return citations;

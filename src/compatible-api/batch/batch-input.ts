@@ -153,7 +153,8 @@ export class BatchInput {
 function missing(line: unknown, field: string): Problem {
   if (field === '') {
     return {
-      ...{ code: 'invalid_json_line', param: null },
+      code: 'invalid_json_line',
+      param: null,
       message: msg`The line is not a JSON object.`,
     };
   }

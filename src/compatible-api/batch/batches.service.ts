@@ -100,7 +100,11 @@ export class Batches {
     await this.requirePlace(caller);
     const id = newId('batch');
     await this.repository.insert(caller, {
-      ...{ id, protocol: 'openai', endpoint, headers: {}, status: 'validating' },
+      id,
+      protocol: 'openai',
+      endpoint,
+      headers: {},
+      status: 'validating',
       metadata: request.metadata ?? null,
       inputFile: fileId,
       outputSeconds: expires ? Math.round(expires.seconds) : null,
@@ -139,13 +143,20 @@ export class Batches {
     const { tenantId } = caller;
     await this.database.transaction(async () => {
       const number = await this.repository.insert(caller, {
-        ...{ id, protocol: 'messages', endpoint: MESSAGES_ENDPOINT, status: 'in_progress' },
+        id,
+        protocol: 'messages',
+        endpoint: MESSAGES_ENDPOINT,
+        status: 'in_progress',
         headers: Object.fromEntries(storedHeaders) as Record<string, string>,
-        ...{ metadata: null, inputFile: null, outputSeconds: null, windowSeconds: DAY_SECONDS },
+        metadata: null,
+        inputFile: null,
+        outputSeconds: null,
+        windowSeconds: DAY_SECONDS,
       });
       for (let from = 0; from < requests.length; from += LINES_AT_ONCE) {
         const lines = requests.slice(from, from + LINES_AT_ONCE).map((one, at) => ({
-          ...{ position: from + at, customId: one.custom_id },
+          position: from + at,
+          customId: one.custom_id,
           request: JSON.stringify(one.params),
         }));
         await this.repository.addLines({ tenantId, number }, lines);

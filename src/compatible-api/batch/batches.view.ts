@@ -135,13 +135,18 @@ export function batchView(batch: ApiBatch): BatchView {
   const ended = { completed: 'completed_at', failed: 'failed_at', expired: 'expired_at' } as const;
   const endField = status === 'cancelled' ? 'cancelled_at' : ended[status as keyof typeof ended];
   return {
-    ...{ id, object: 'batch', endpoint },
+    id,
+    object: 'batch',
+    endpoint,
     ...(modelName !== null && { model: modelName }),
     ...(errors && { errors: { object: 'list', data: errors } }),
-    ...{ input_file_id: inputFile ?? '', completion_window: '24h', status },
+    input_file_id: inputFile ?? '',
+    completion_window: '24h',
+    status,
     ...(outputFile !== null && { output_file_id: outputFile }),
     ...(errorFile !== null && { error_file_id: errorFile }),
-    ...{ created_at: secondsOf(createTime), expires_at: secondsOf(expireTime) },
+    created_at: secondsOf(createTime),
+    expires_at: secondsOf(expireTime),
     ...(beginTime && { in_progress_at: secondsOf(beginTime) }),
     ...(finalizeTime && { finalizing_at: secondsOf(finalizeTime) }),
     ...(cancelTime && { cancelling_at: secondsOf(cancelTime) }),
@@ -171,7 +176,9 @@ export function messageBatchView(batch: ApiBatch, base: string): MessageBatchVie
   const hasEnded = endTime !== null;
   const running = status === 'cancelling' ? 'canceling' : 'in_progress';
   return {
-    ...{ id, type: 'message_batch', processing_status: hasEnded ? 'ended' : running },
+    id,
+    type: 'message_batch',
+    processing_status: hasEnded ? 'ended' : running,
     request_counts: {
       processing: hasEnded ? 0 : totalCount,
       succeeded: hasEnded ? batch.succeededCount : 0,
@@ -179,7 +186,8 @@ export function messageBatchView(batch: ApiBatch, base: string): MessageBatchVie
       canceled: hasEnded ? batch.canceledCount : 0,
       expired: hasEnded ? batch.expiredCount : 0,
     },
-    ...{ created_at: createTime.toISOString(), expires_at: expireTime.toISOString() },
+    created_at: createTime.toISOString(),
+    expires_at: expireTime.toISOString(),
     ended_at: endTime?.toISOString() ?? null,
     cancel_initiated_at: cancelTime?.toISOString() ?? null,
     archived_at: null,

@@ -71,7 +71,8 @@ export class ApiFileRepository {
   ): Promise<ApiFile[]> {
     const beyond = order === 'asc' ? MoreThan : LessThan;
     const where: FindOptionsWhere<ApiFile> = {
-      ...{ tenantId, userId },
+      tenantId,
+      userId,
       ...(purpose !== undefined && { purpose }),
       ...(after !== undefined && { number: beyond(after) }),
     };

@@ -116,7 +116,10 @@ export class ApiFiles {
       const id = `file-${randomUUID().replaceAll('-', '')}`;
       const isOfBatch = purpose === 'batch' || purpose === 'batch_output';
       await this.repository.insert(owner, {
-        ...{ id, fileId: stored.id, purpose, fileName: stored.originalName },
+        id,
+        fileId: stored.id,
+        purpose,
+        fileName: stored.originalName,
         // The protocols expect the media type without its charset.
         mimeType: stored.mimeType.replace(/\s*;.*$/s, ''),
         byteSize: stored.byteSize,

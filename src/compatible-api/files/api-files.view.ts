@@ -72,17 +72,27 @@ export function secondsOf(time: Date): number {
 export function openAiFile(file: ApiFile): OpenAiFileView {
   const { id, byteSize, createTime, expireTime, fileName, purpose } = file;
   return {
-    ...{ id, object: 'file', bytes: byteSize, created_at: secondsOf(createTime) },
+    id,
+    object: 'file',
+    bytes: byteSize,
+    created_at: secondsOf(createTime),
     ...(expireTime && { expires_at: secondsOf(expireTime) }),
-    ...{ filename: fileName, purpose, status: 'processed' },
+    filename: fileName,
+    purpose,
+    status: 'processed',
   };
 }
 
 export function anthropicFile(file: ApiFile): AnthropicFileView {
   const { id, byteSize, createTime, expireTime, fileName, mimeType } = file;
   return {
-    ...{ id, type: 'file', filename: fileName, mime_type: mimeType, size_bytes: byteSize },
-    ...{ created_at: createTime.toISOString(), downloadable: true },
+    id,
+    type: 'file',
+    filename: fileName,
+    mime_type: mimeType,
+    size_bytes: byteSize,
+    created_at: createTime.toISOString(),
+    downloadable: true,
     expires_at: expireTime?.toISOString() ?? null,
   };
 }

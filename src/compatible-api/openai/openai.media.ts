@@ -114,7 +114,8 @@ export class OpenAiMedia {
     ignored.beginModel(resolved);
     if (count > 1) ignored.requireLenient('n');
     const imageCall = {
-      ...{ model, prompt },
+      model,
+      prompt,
       ...(size && size !== ANY_SIZE && { size }),
       ...(typeof seed === 'number' && { seed }),
     };
@@ -165,7 +166,12 @@ export class OpenAiMedia {
     const masked = files.find(({ fieldname }) => fieldname === 'mask')?.buffer;
     const further = { ...rest, ...(size && size !== ANY_SIZE && { size }) };
     const editCall = {
-      ...{ model, prompt, n, files: all, fields: formFields(further), trail },
+      model,
+      prompt,
+      n,
+      files: all,
+      fields: formFields(further),
+      trail,
       mask: masked ?? (mask && (await this.imageAt(mask, 'mask', disconnected))),
     };
     const editedImages = await this.media

@@ -129,9 +129,15 @@ function listedModel(model: CallableModel): ListedModel {
   const { modelName, modelDescribe, providerCode, createTime } = model;
   const { supportsTools, supportsVision, category, contextWindow, maxOutput } = model;
   return {
-    ...{ id: modelName, name: modelDescribe || modelName, owner: providerCode },
-    ...{ created: createTime, category, contextWindow, maxOutput },
-    ...{ calls: supportsTools, sees: supportsVision },
+    id: modelName,
+    name: modelDescribe || modelName,
+    owner: providerCode,
+    created: createTime,
+    category,
+    contextWindow,
+    maxOutput,
+    calls: supportsTools,
+    sees: supportsVision,
   };
 }
 
@@ -139,8 +145,15 @@ function listedModel(model: CallableModel): ListedModel {
 function listedAgent(agent: Option): ListedModel {
   const { id, agentName, createTime, contextWindow, maxOutput, supportsVision } = agent;
   return {
-    ...{ id: `agent-${id}`, name: agentName, owner: 'plinth', created: createTime },
-    ...{ category: 'chat', contextWindow, maxOutput, calls: false, sees: supportsVision },
+    id: `agent-${id}`,
+    name: agentName,
+    owner: 'plinth',
+    created: createTime,
+    category: 'chat',
+    contextWindow,
+    maxOutput,
+    calls: false,
+    sees: supportsVision,
   };
 }
 
@@ -169,7 +182,9 @@ function openAiModel(model: ListedModel): OpenAiModelView {
   const input = sees === true ? [...read, 'image'] : read;
   const isChat = category === 'chat';
   return {
-    ...{ id, name, object: 'model' as const },
+    id,
+    name,
+    object: 'model' as const,
     created: Math.floor(created.getTime() / 1_000),
     owned_by: owner,
     category,
@@ -205,11 +220,17 @@ const TOOL_PARAMETERS: readonly string[] = ['tools', 'tool_choice'];
 function anthropicModel(model: ListedModel): AnthropicModelView {
   const { id, name, created, contextWindow, maxOutput, sees } = model;
   return {
-    ...{ type: 'model' as const, id, display_name: name, created_at: created.toISOString() },
+    type: 'model' as const,
+    id,
+    display_name: name,
+    created_at: created.toISOString(),
     max_input_tokens: contextWindow,
     max_tokens: maxOutput,
     capabilities: sees === null ? null : capabilities(sees),
-    ...{ lifecycle: 'active' as const, line: null, deprecated_at: null, retires_at: null },
+    lifecycle: 'active' as const,
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
   };
 }
 

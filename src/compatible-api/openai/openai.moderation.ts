@@ -68,7 +68,10 @@ export class OpenAiModeration {
     const { attempts, ...limits } = turnLimits(this.config);
     const use = { caller, feature: 'moderation', trail } as const;
     const { answer } = await this.calls.moderate(model, input, make, {
-      ...{ use, limits, signal, attempts },
+      use,
+      limits,
+      signal,
+      attempts,
     });
     return { id: `modr-${randomUUID()}`, model: name, ...answer };
   }

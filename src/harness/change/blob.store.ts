@@ -188,7 +188,14 @@ export class Artifacts {
       if (!(await this.repository.takeRoom(run, bytes.length, this.limitBytes))) return undefined;
       const byteSize = bytes.length;
       await this.repository.insert({
-        ...{ id, tenantId, runId, toolCallId, kind, mediaType, byteSize, sha256 },
+        id,
+        tenantId,
+        runId,
+        toolCallId,
+        kind,
+        mediaType,
+        byteSize,
+        sha256,
       });
       return id;
     });

@@ -627,7 +627,14 @@ function rowOf(
 ): NewFileChange {
   const { path, op, before, after, restorable } = operation;
   return {
-    ...{ tenantId, runId, toolCallId, path, op, additions, deletions, restorable },
+    tenantId,
+    runId,
+    toolCallId,
+    path,
+    op,
+    additions,
+    deletions,
+    restorable,
     beforeSha256: before?.sha256 ?? null,
     afterSha256: after?.sha256 ?? null,
     beforeMode: before?.mode ?? null,

@@ -264,9 +264,16 @@ export class ModelCalls {
       const data = { effectId: call.effectId, iteration, attempt };
       writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
       return {
-        ...{ ...call, iteration, attempt, sequence: writer.run.nextEventSequence },
-        ...{ text: '', thinking: '', toolCalls: [] },
-        ...{ finish: { reason: 'other' }, usage: undefined, durationMs: 0 },
+        ...call,
+        iteration,
+        attempt,
+        sequence: writer.run.nextEventSequence,
+        text: '',
+        thinking: '',
+        toolCalls: [],
+        finish: { reason: 'other' },
+        usage: undefined,
+        durationMs: 0,
       };
     });
   }
@@ -280,7 +287,11 @@ export class ModelCalls {
     const { effectId, iteration, sequence } = answer;
     const { claim, signal } = lease;
     const log = new DeltaLog(this.store.ledger, this.events, {
-      ...{ claim, effectId, iteration, sequence, mask: this.mask },
+      claim,
+      effectId,
+      iteration,
+      sequence,
+      mask: this.mask,
     });
     const limits = {
       connectMs: CONNECT_MS,

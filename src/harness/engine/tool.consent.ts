@@ -84,7 +84,9 @@ export class ToolConsent {
     if (decision.verdict === 'deny') throw new ToolError(decision.code, decision.message);
     if (decision.verdict === 'allow' || isApproved) return undefined;
     return {
-      ...{ toolCallId, toolName, subjectHash: hash },
+      toolCallId,
+      toolName,
+      subjectHash: hash,
       argumentsJson: this.mask.apply(argumentsJson, secrets),
       modelDescription: modelDescription ? this.mask.apply(modelDescription, secrets) : null,
       ...(shownCall ? await shownCall() : shownTitle(this.mask.apply(title, secrets))),

@@ -295,7 +295,12 @@ export class ApprovalRepository {
     const { tenantId, sessionId, id: approvalId } = approval;
     for (const { kind, subject } of approval.grants) {
       const { fields, values } = insertionOf({
-        ...{ id: newId(), tenantId, sessionId, approvalId, grantedBy, kind },
+        id: newId(),
+        tenantId,
+        sessionId,
+        approvalId,
+        grantedBy,
+        kind,
         subjectHash: sha256(subject),
         subject: storableText(subject),
       });

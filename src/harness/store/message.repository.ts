@@ -226,8 +226,16 @@ export class ModelCallRepository {
     const { tenantId, id: runId, fence } = run;
     const id = newId();
     const { fields, values } = insertionOf({
-      ...{ id, tenantId, runId, iteration, attempt, purpose, fence, inputTokens },
-      ...{ estimated: true, state: 'STARTED' },
+      id,
+      tenantId,
+      runId,
+      iteration,
+      attempt,
+      purpose,
+      fence,
+      inputTokens,
+      estimated: true,
+      state: 'STARTED',
     });
     await this.database.prepared(`INSERT INTO harness_model_call ${fields}`, values);
     return id;

@@ -66,7 +66,10 @@ export class ScimUsers {
         }
         await this.requireFree(tenantId, externalId);
         const account = {
-          ...{ userName, nickName: nickNameOf(changes) ?? userName, password: '', roleIds: [] },
+          userName,
+          nickName: nickNameOf(changes) ?? userName,
+          password: '',
+          roleIds: [],
           status: changes.active === false ? DISABLED : ENABLED,
           ...(changes.email && { email: changes.email }),
           ...(changes.phone && { phonenumber: changes.phone }),
@@ -188,8 +191,10 @@ function accountChanges(before: UserRow, changes: UserChanges): AccountChanges {
     phonenumber: phone === null ? '' : phone,
   };
   const currentValues: Readonly<Record<string, string | null>> = {
-    ...{ userName: before.userName, nickName: before.nickName },
-    ...{ email: before.email ?? '', phonenumber: before.phonenumber ?? '' },
+    userName: before.userName,
+    nickName: before.nickName,
+    email: before.email ?? '',
+    phonenumber: before.phonenumber ?? '',
   };
   const changedEntries = Object.entries(requestedValues).filter(
     ([name, value]) => value !== undefined && value !== currentValues[name],

@@ -90,9 +90,14 @@ export class SsoService {
       async () => {
         await this.requireMappable(caller, roleMapping);
         const { id } = await this.rows.create(tenantId, {
-          ...{ allowCreate: false, provisioned: false, status: '0', groupsClaim: null },
+          allowCreate: false,
+          provisioned: false,
+          status: '0',
+          groupsClaim: null,
           ...defined(input),
-          ...{ scopes, publicId: publicIdOf(tenantId, draft), roleMapping },
+          scopes,
+          publicId: publicIdOf(tenantId, draft),
+          roleMapping,
         });
         if (clientSecret) {
           const sealed = this.vault.seal(tenantId, 'sso_provider', id, clientSecret);

@@ -508,7 +508,9 @@ export class UpstreamCalls {
         throw error;
       }
       const attempt = new Attempt({
-        ...{ ...start, kind, auxiliary },
+        ...start,
+        kind,
+        auxiliary,
         requestedModel: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,

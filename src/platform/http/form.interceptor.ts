@@ -109,8 +109,11 @@ function formInterceptor(files: number): Type<NestInterceptor> {
         storage: new MemoryEngine(),
         defParamCharset: 'utf8',
         limits: {
-          ...{ files, fields: MAX_FIELDS, parts: files + MAX_FIELDS },
-          ...{ fieldSize: MAX_FIELD_BYTES, fieldNameSize: MAX_NAME_BYTES },
+          files,
+          fields: MAX_FIELDS,
+          parts: files + MAX_FIELDS,
+          fieldSize: MAX_FIELD_BYTES,
+          fieldNameSize: MAX_NAME_BYTES,
         },
       });
       this.receiver = new Receiver();

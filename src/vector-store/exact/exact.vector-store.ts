@@ -132,7 +132,13 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
       const added = await this.read(set, missing, signal);
       const count = list.fragmentIds.length - missing.length + added.fragmentIds.length;
       const hits = await this.memory.update({
-        ...{ set, query, revision, list, added, count, limitBytes },
+        set,
+        query,
+        revision,
+        list,
+        added,
+        count,
+        limitBytes,
       });
       if (hits) return hits;
     }

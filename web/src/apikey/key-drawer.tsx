@@ -122,7 +122,9 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       await plinth.apiKeyUpdate({
         body: {
           ...changed,
-          ...{ id: apiKey.id, revision, name },
+          id: apiKey.id,
+          revision,
+          name,
           ...(form.isDirty('permissions') && {
             permissions: compacted(before.permissions, chosen, offered),
           }),

@@ -177,7 +177,10 @@ export function Composer({
       attached((before) => [
         ...before,
         {
-          ...{ id: ossId, name: file.name, size: file.size, type },
+          id: ossId,
+          name: file.name,
+          size: file.size,
+          type,
           ...(problem !== undefined && { reason: problem }),
         },
       ]);

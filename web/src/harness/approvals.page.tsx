@@ -126,34 +126,46 @@ function itemOf(
   switch (entry.kind) {
     case 'TOOL':
       return {
-        ...{ kind: 'approval', key, at },
+        kind: 'approval',
+        key,
+        at,
         approval: approvalOf(entry, at),
       };
     case 'PLAN':
       if (!plan) return undefined;
       return {
-        ...{ kind: 'plan', key, at },
+        kind: 'plan',
+        key,
+        at,
         plan: { ...plan, state: plan.reviewState, hash: plan.canonicalHash, feedback: undefined },
       };
     case 'QUESTION':
       return { kind: 'question', key, at, question: entry.question ?? '', answered: false };
     case 'EFFECT':
       return {
-        ...{ kind: 'uncertain', key, at },
+        kind: 'uncertain',
+        key,
+        at,
         uncertain: {
-          ...{ toolCallId: entry.toolCallId ?? '', toolName, reason: '' },
+          toolCallId: entry.toolCallId ?? '',
+          toolName,
+          reason: '',
           title: commandIn(argumentsJson) || argumentsJson || toolName,
           argumentsJson,
           startedAt: entry.startedAt ?? undefined,
           fileCount: operations?.length,
           files: operations ?? [],
           artifactId: entry.artifactId ?? undefined,
-          ...{ resolution: undefined, note: undefined },
+          resolution: undefined,
+          note: undefined,
         },
       };
     case 'PROVIDER':
       return {
-        ...{ kind: 'provider', key, at, resolved: false },
+        kind: 'provider',
+        key,
+        at,
+        resolved: false,
         ...(entry.error ?? { code: '', message: '' }),
       };
   }

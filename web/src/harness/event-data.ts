@@ -205,8 +205,15 @@ export function startedCallOf(data: Data, toolCallId: string, at: number): Call 
     description: optionalText(data['modelDescription']),
     effectClass: text(data['effectClass']),
     argumentsJson: text(data['argumentsJson']),
-    ...{ at, status: 'RUNNING', error: false, summary: '', files: [] },
-    ...{ output: undefined, exitCode: undefined, artifactId: undefined, durationMs: undefined },
+    at,
+    status: 'RUNNING',
+    error: false,
+    summary: '',
+    files: [],
+    output: undefined,
+    exitCode: undefined,
+    artifactId: undefined,
+    durationMs: undefined,
   };
 }
 

@@ -169,8 +169,12 @@ export class TimelineBuilder {
         if (data['waitKind'] === 'PROVIDER') {
           const { code, message } = data;
           this.push({
-            ...{ kind: 'provider', key, at, resolved: false },
-            ...{ code: text(code), message: text(message) },
+            kind: 'provider',
+            key,
+            at,
+            resolved: false,
+            code: text(code),
+            message: text(message),
           });
         }
         break;
@@ -407,8 +411,12 @@ export class TimelineBuilder {
         const { inputId, kind, content } = data;
         this.rest = { ...this.rest, revision: sequence };
         this.push({
-          ...{ kind: 'input', key: `i${text(inputId)}`, at, consumed: false },
-          ...{ inputKind: text(kind), content: text(content) },
+          kind: 'input',
+          key: `i${text(inputId)}`,
+          at,
+          consumed: false,
+          inputKind: text(kind),
+          content: text(content),
         });
         break;
       }

@@ -295,7 +295,10 @@ class ResponseWriter implements AnswerWriter {
     }
     const before = this.begin() + this.close();
     const item: ReasoningItem = {
-      ...{ id: newId('rs'), type: 'reasoning', status: 'completed', summary: [] },
+      id: newId('rs'),
+      type: 'reasoning',
+      status: 'completed',
+      summary: [],
       encrypted_content: state,
     };
     this.output.push(item);
@@ -365,7 +368,8 @@ class ResponseWriter implements AnswerWriter {
       ...annotations.map((annotation, annotation_index) =>
         this.event('response.output_text.annotation.added', {
           ...place,
-          ...{ annotation_index, annotation },
+          annotation_index,
+          annotation,
         }),
       ),
       this.event(`${event}.done`, {
@@ -512,7 +516,10 @@ function responseOf(
 
 function emptyMessage(): MessageItem {
   return {
-    ...{ id: newId('msg'), type: 'message', status: 'in_progress', role: 'assistant' },
+    id: newId('msg'),
+    type: 'message',
+    status: 'in_progress',
+    role: 'assistant',
     content: [{ type: 'output_text', text: '', annotations: [], logprobs: [] }],
   };
 }

@@ -209,8 +209,12 @@ export class Responses {
     try {
       await this.database.transaction(async () => {
         await this.stored.insert(caller, {
-          ...{ id, modelName: params.model, previous, runningMs: RUNNING_MS },
-          ...{ input: requestItems, response: initialResponse },
+          id,
+          modelName: params.model,
+          previous,
+          runningMs: RUNNING_MS,
+          input: requestItems,
+          response: initialResponse,
         });
         if (params.stream) recorder = await this.events.begin(caller, id, initialResponse);
       });

@@ -397,7 +397,9 @@ export class PlanController {
       { sessionId, runId, ...body },
       {
         receipt: {
-          ...{ decision: 'REVISION_REQUESTED', key: feedbackId, contentSha256: sha256(content) },
+          decision: 'REVISION_REQUESTED',
+          key: feedbackId,
+          contentSha256: sha256(content),
         },
         apply: async (writer, plan) => {
           if (plan.revision >= MAX_PLAN_VERSIONS) throw new PlanVersionsError();

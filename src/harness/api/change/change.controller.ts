@@ -137,7 +137,12 @@ export class ChangeController {
     const text = files.map(({ diff }) => diff).join('');
     return {
       ...(format === 'json' ? { files } : { text }),
-      ...{ additions, deletions, etag, truncated: cut > 0 || more, total: nets.length, more },
+      additions,
+      deletions,
+      etag,
+      truncated: cut > 0 || more,
+      total: nets.length,
+      more,
       notice: noticeOf(cut, files.length, nets.length),
     };
   }
@@ -178,7 +183,10 @@ export class ChangeController {
       const obstacle = open.length === 0 ? UNDONE : obstacles(path);
       const { additions = null, deletions = null } = counts[index] ?? {};
       return {
-        ...{ path, op, additions, deletions },
+        path,
+        op,
+        additions,
+        deletions,
         kind: kindOf((after ?? before)?.mode ?? 0),
         changeIds: open.map(({ id }) => id),
         undoneChangeIds: changes.filter(({ undone }) => undone).map(({ id }) => id),
@@ -253,7 +261,10 @@ export class ChangeController {
       bytes += Buffer.byteLength(diff);
       const isFull = bytes > MAX_DIFF_BYTES;
       files.push({
-        ...{ path, op, additions, deletions },
+        path,
+        op,
+        additions,
+        deletions,
         kind: kindOf((after ?? before)?.mode ?? 0),
         diff: isFull ? '' : diff,
         truncated: diffTruncated || isFull,

@@ -54,7 +54,10 @@ export function toEffectView(effect: ShownEffect): EffectView {
     ...effect,
     code: effect.errorCode,
     operations: effect.operations.map(({ path, op, before, after }) => ({
-      ...{ path, op, beforeSha256: before?.sha256 ?? null, afterSha256: after?.sha256 ?? null },
+      path,
+      op,
+      beforeSha256: before?.sha256 ?? null,
+      afterSha256: after?.sha256 ?? null,
     })),
     createdAt: effect.createTime,
   });

@@ -117,7 +117,10 @@ export class RunController {
     if (changed) {
       const detail = { sessionId, cancelled: true };
       await this.audit.record(caller, {
-        ...{ action: 'status-change', target: 'harness_run', id: runId, detail },
+        action: 'status-change',
+        target: 'harness_run',
+        id: runId,
+        detail,
       });
     }
     return { ...(await this.runs.view(session, runId)), changed };
@@ -173,7 +176,13 @@ export class RunController {
     const { tenantId, id: runId } = run;
     const id = newId();
     await this.inputs.insert({
-      ...{ id, tenantId, runId, kind, content, idempotencyKey, idempotencyHash },
+      id,
+      tenantId,
+      runId,
+      kind,
+      content,
+      idempotencyKey,
+      idempotencyHash,
     });
     writer.event('input.queued', { inputId: id, kind, content: shownOf(content) });
     if (kind === 'STEER' && writer.current.waitKind === 'QUESTION') {

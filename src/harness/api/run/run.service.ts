@@ -342,7 +342,12 @@ export class RunService {
     const { tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy } = session;
     return {
       id: newId(),
-      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
+      tenantId,
+      sessionId: session.id,
+      userId,
+      homeTenantId,
+      permissionMode,
+      approvalPolicy,
       requirement: body.requirement,
       modelName,
       budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
@@ -400,7 +405,10 @@ export class RunService {
     const { requirement, modelName: model, permissionMode, approvalPolicy, budget: limits } = run;
     writer.event('run.created', {
       ...writer.statusData,
-      ...{ requirement, permissionMode, approvalPolicy, model },
+      requirement,
+      permissionMode,
+      approvalPolicy,
+      model,
       limits: { ...limits },
     });
     writer.event('run.queued', { ...writer.statusData, reason: 'created' });

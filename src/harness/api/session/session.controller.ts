@@ -143,11 +143,18 @@ export class HarnessSessionController {
     const workspace = await this.roots.resolve(tenantId, workspacePath);
     const { modelName } = await this.models.forSession(caller, model);
     return this.insert(caller, {
-      ...{ id: newId(), tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy },
+      id: newId(),
+      tenantId,
+      userId,
+      homeTenantId,
+      modelName,
+      permissionMode,
+      approvalPolicy,
       title: (title?.trim() || basename(workspace.path)).slice(0, MAX_TITLE_CHARS).toWellFormed(),
       workspace: workspace.path,
       workspaceIdentity: workspace.identity,
-      ...{ idempotencyKey, idempotencyHash },
+      idempotencyKey,
+      idempotencyHash,
     });
   }
 
@@ -236,7 +243,10 @@ export class HarnessSessionController {
       if (await this.sessions.insert(session)) {
         const detail = { model, permissionMode, approvalPolicy };
         await this.audit.record(caller, {
-          ...{ action: 'create', target: 'harness_session', id, detail },
+          action: 'create',
+          target: 'harness_session',
+          id,
+          detail,
         });
         const row = await this.sessions.find(tenantId, id);
         if (row) return toHarnessSessionView(row);

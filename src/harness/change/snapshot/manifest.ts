@@ -65,7 +65,13 @@ export function readManifest(bytes: Buffer): StoredManifest | undefined {
   const { data } = stored.safeParse(parsed(bytes));
   const manifest = data?.files.map(
     ([path, size, modifiedAt, changedAt, inode, mode, hash, kept]): ManifestFile => ({
-      ...{ path, size, modifiedAt, changedAt, inode, mode, kept },
+      path,
+      size,
+      modifiedAt,
+      changedAt,
+      inode,
+      mode,
+      kept,
       sha256: hash,
     }),
   );

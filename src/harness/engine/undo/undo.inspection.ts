@@ -153,7 +153,10 @@ function selectionOf(chain: readonly HarnessFileChange[], direction: UndoDirecti
   const after = last ? stateAfter(last) : null;
   const [expected, wanted] = direction === 'undo' ? [after, before] : [before, after];
   return {
-    ...{ path: first?.path ?? '', changes: oldestFirst, expected, wanted },
+    path: first?.path ?? '',
+    changes: oldestFirst,
+    expected,
+    wanted,
     restorable: direction === 'redo' || (first?.restorable ?? false),
   };
 }

@@ -100,7 +100,10 @@ export function undoOf(effect: HarnessEffect): StartedUndo | undefined {
   const { tenantId, runId, toolCallId, toolName, operations, iteration } = effect;
   if (iteration >= 0) return undefined;
   return {
-    ...{ tenantId, runId, toolCallId, operations },
+    tenantId,
+    runId,
+    toolCallId,
+    operations,
     direction: toolName === 'redo' ? 'redo' : 'undo',
     input: undoInput.parse(effect.input),
   };
@@ -210,7 +213,10 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     }
     const changeIds = ready.flatMap(({ selection }) => selection.changes.map(({ id }) => id));
     const undo: StartedUndo = {
-      ...{ tenantId: run.tenantId, runId: run.id, toolCallId: newId(), direction },
+      tenantId: run.tenantId,
+      runId: run.id,
+      toolCallId: newId(),
+      direction,
       input: {
         changeIds: changeIds.sort((a, b) => a - b),
         files: changed.map(({ selection }) => selection.path),

@@ -99,7 +99,9 @@ export function planUpdate(
   const after = stateOf(content, state.mode);
   return {
     operation: { path, op: 'UPDATE', before: state, after, restorable: true },
-    ...{ beforeContent: bytes, afterContent: content, unread },
+    beforeContent: bytes,
+    afterContent: content,
+    unread,
   };
 }
 
@@ -109,7 +111,9 @@ export function planDelete(
 ): PlannedFile {
   return {
     operation: { path, op: 'DELETE', before: state, after: null, restorable: true },
-    ...{ beforeContent: bytes, afterContent: null, unread: seen.get(path) !== state.sha256 },
+    beforeContent: bytes,
+    afterContent: null,
+    unread: seen.get(path) !== state.sha256,
   };
 }
 
@@ -122,10 +126,16 @@ export async function planCreate(
   const madeFolders = await missingFolders(context, path);
   return {
     operation: {
-      ...{ path, op: 'CREATE', before: null, after: stateOf(content, mode), restorable: true },
+      path,
+      op: 'CREATE',
+      before: null,
+      after: stateOf(content, mode),
+      restorable: true,
       ...(madeFolders > 0 && { madeFolders }),
     },
-    ...{ beforeContent: null, afterContent: content, unread: false },
+    beforeContent: null,
+    afterContent: content,
+    unread: false,
   };
 }
 

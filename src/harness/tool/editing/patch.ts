@@ -472,7 +472,10 @@ function unifiedHunk(lines: PatchLines): Hunk {
     );
   }
   return {
-    ...{ patchLine, lines: body, anchors: [], oldStart: Number(oldStart) },
+    patchLine,
+    lines: body,
+    anchors: [],
+    oldStart: Number(oldStart),
     atEnd: body.some(({ endsFile }) => endsFile),
   };
 }

@@ -187,7 +187,10 @@ export class ShellCommandTool implements ShellTool<Input> {
     let before: string | undefined;
     let changesAtEnd: Promise<readonly FileOperation[] | undefined> | undefined;
     const result = await this.sandbox.run({
-      ...{ workspace: workspace.root, command, timeoutMs, signal },
+      workspace: workspace.root,
+      command,
+      timeoutMs,
+      signal,
       onReady: async (protectedPaths) => {
         before = await this.snapshots.take(target, signal, protectedPaths);
         await started(before);

@@ -410,7 +410,12 @@ export class ToolCallCollector {
     if (existing !== undefined && !begins(piece, existing, isElsewhere)) return existing;
     const name = existing?.isRepeated ? existing.name : '';
     const call: OpenCall = {
-      ...{ id: '', name, pieces: [], extra: undefined, isRepeated: false, completed: undefined },
+      id: '',
+      name,
+      pieces: [],
+      extra: undefined,
+      isRepeated: false,
+      completed: undefined,
     };
     this.calls.push(call);
     if (piece.index !== undefined) this.byIndex.set(piece.index, call);

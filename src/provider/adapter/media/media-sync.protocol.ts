@@ -72,7 +72,8 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     const request = {
       ...requestTo('/images/edits', connection),
       form: {
-        ...{ model, prompt },
+        model,
+        prompt,
         ...(n > 1 && { n: String(n) }),
         ...fields,
         // Older models take only one image, under this name.
