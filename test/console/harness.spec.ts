@@ -296,7 +296,14 @@ describeConsole('the harness in the console', () => {
     };
     await waiting.waitFor();
     await switchTenant();
-    await page.getByRole('combobox', { name: 'Current tenant' }).fill('515151');
+    // A menu that closes can take the focus, and with it the typed text, from the field.
+    await eventually(
+      async () => {
+        await page.getByRole('combobox', { name: 'Current tenant' }).fill('515151');
+        return page.getByRole('option', { name: 'Company 515151' }).isVisible();
+      },
+      (isListed) => isListed,
+    );
     await page.getByRole('option', { name: 'Company 515151' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Switch tenant' }).click();
     await waiting.waitFor({ state: 'detached' });

@@ -12,7 +12,8 @@ export default function TenantSwitch({ onClose }: { readonly onClose: () => void
   const { t } = useTranslation();
   const { user, tenantId: current } = useMe();
   const [tenantId, setTenantId] = useState(current ?? null);
-  const { data } = useQuery({
+  // Opens with its list: Mantine's Select drops what was typed before its options came.
+  const { data, isPending } = useQuery({
     queryKey: ['tenants', 'choices'],
     queryFn: ({ signal }) => plinth.tenantList({ query: { pageSize: 1_000 }, signal }),
   });
@@ -31,7 +32,7 @@ export default function TenantSwitch({ onClose }: { readonly onClose: () => void
     after: () => user && after(user.tenantId),
   });
   return (
-    <Modal opened onClose={onClose} title={t('tenant.switch')}>
+    <Modal opened={!isPending} onClose={onClose} title={t('tenant.switch')}>
       <Stack>
         <Select
           label={t('tenant.current')}
