@@ -2,7 +2,8 @@
 // from the main branch (on it: from the last commit): their format, lint, the types of their projects, and their suites.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { servers } from '../test/places.mjs';
 import { node, root } from './prepare.mjs';
 
 const STAGES = ['format', 'lint', 'types', 'dependencies', 'unused', 'config', 'size'];
@@ -41,7 +42,7 @@ function checkChanged() {
   const suites = suitesOf(sources);
   if (suites.length === 0) return console.log('No suite stands beside these files.');
   const environment = { ...process.env };
-  for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL']) delete environment[name];
+  for (const { variable } of servers) delete environment[variable];
   stage(
     'suites',
     node,
@@ -85,12 +86,12 @@ function typesOf(project) {
 function suitesOf(files) {
   const suites = files.flatMap((file) => {
     if (file.endsWith('.spec.ts')) return [file];
-    if (!/\.tsx?$/.test(file)) return [];
-    const suite = file.replace(/\.tsx?$/, '.spec.ts');
+    if (!file.endsWith('.ts')) return [];
+    const suite = file.replace(/\.ts$/, '.spec.ts');
     if (existsSync(join(root, suite))) return [suite];
     const folder = dirname(file);
     return readdirSync(join(root, folder))
-      .filter((name) => name.endsWith('.spec.ts') && basename(file).endsWith('.ts'))
+      .filter((name) => name.endsWith('.spec.ts'))
       .map((name) => join(folder, name));
   });
   return [...new Set(suites)];

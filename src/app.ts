@@ -29,7 +29,7 @@ import {
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
-import { closeHalfSent, compose, oneHost, requestContext } from './platform/http/index.js';
+import { closeHalfSent, compose, isRead, oneHost, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -135,7 +135,7 @@ export async function createApp(
   app.use(
     compose(
       app.get(Shutdown).admission(FAILURE_SHAPES),
-      only(({ method }) => method === 'GET' || method === 'HEAD', app.get(ConsoleFiles).serve),
+      only(isRead, app.get(ConsoleFiles).serve),
       app.get(DirectRoutes).serve,
     ),
   );

@@ -12,9 +12,9 @@ export function allowStatementsOfTests(): void {
   if (query.name === 'queryOfTest') return;
   Database.prototype.query = function queryOfTest(
     this: Database,
-    ...asked: Parameters<Query>
+    ...args: Parameters<Query>
   ): Promise<unknown[]> {
-    const run = (): Promise<unknown[]> => query.apply(this, asked);
+    const run = (): Promise<unknown[]> => query.apply(this, args);
     if (!isCalledByTest()) return run();
     return acrossTenants('a test', run);
   } as Query;

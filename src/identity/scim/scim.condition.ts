@@ -1,5 +1,5 @@
 import { msg } from '../../platform/message/index.js';
-import { ScimError } from './scim.errors.js';
+import { ScimError, shortened } from './scim.errors.js';
 import { invalidFilter } from './scim.filter.js';
 import type { Filter, Literal } from './scim.filter.js';
 
@@ -98,6 +98,8 @@ function placed({ within }: FilterColumn, comparison: string): string {
 function columnOf(path: string, of: Attributes): FilterColumn {
   const column = Object.hasOwn(of, path) ? of[path] : undefined;
   if (column) return column;
-  const shortPath = path.toWellFormed().slice(0, 100).toWellFormed();
-  throw new ScimError('invalidFilter', msg`The filter cannot compare the attribute ${shortPath}.`);
+  throw new ScimError(
+    'invalidFilter',
+    msg`The filter cannot compare the attribute ${shortened(path)}.`,
+  );
 }

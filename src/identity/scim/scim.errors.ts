@@ -80,6 +80,7 @@ function typeOf(failure: Failure): string | undefined {
 
 const MAX_EXCERPT_CHARS = 100;
 
-function shortened(text: string): string {
+/** The beginning of a text of the request, for a message. */
+export function shortened(text: string): string {
   return text.toWellFormed().slice(0, MAX_EXCERPT_CHARS).toWellFormed();
 }

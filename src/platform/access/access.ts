@@ -486,8 +486,12 @@ function readCredentials(request: AuthenticatedRequest, inQuery: boolean): Crede
   const query = inQuery ? request.query : {};
   const authorization = request.headers.authorization ?? text(query['Authorization']);
   const clientId = text(request.headers['clientid']) ?? text(query['clientid']);
-  const token = authorization?.replace(/^Bearer\s+/i, '').trim();
+  const token = authorization && withoutScheme(authorization);
   return token && clientId ? { token, clientId } : undefined;
+}
+
+function withoutScheme(authorization: string): string {
+  return authorization.replace(/^Bearer\s+/i, '').trim();
 }
 
 /** Headers in which clients of OpenAI, Anthropic, Azure and Google send a key. */
@@ -498,8 +502,7 @@ function readKey({ headers }: AuthenticatedRequest): string | undefined {
   const name = KEY_HEADERS.find((one) => headers[one] !== undefined);
   const headerValue = name && headers[name];
   if (typeof headerValue !== 'string') return undefined;
-  const key =
-    name === 'authorization' ? headerValue.replace(/^Bearer\s+/i, '').trim() : headerValue;
+  const key = name === 'authorization' ? withoutScheme(headerValue) : headerValue;
   return key.startsWith(API_KEY_PREFIX) ? key : undefined;
 }
 

@@ -23,13 +23,11 @@ export {
   systemCaller,
 } from './access.js';
 export type {
-  ApiSurface,
   Origin,
   AccessRule,
   Caller,
   CallerKey,
   InlineContent,
-  LimitedRecords,
   RequestOrigin,
   TokenClaims,
 } from './access.js';

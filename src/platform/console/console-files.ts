@@ -4,6 +4,7 @@ import type { NextFunction, Request, Response } from 'express';
 import sirv from 'sirv';
 import type { Config } from '../config/index.js';
 import { packageFolder } from '../filesystem/index.js';
+import { isRead } from '../http/index.js';
 
 /** The folder into which `npm run build` puts the workspace `web`. */
 const FOLDER = join('dist', 'web');
@@ -71,10 +72,6 @@ export class ConsoleFiles {
     // The same address answers JSON to other clients.
     response.vary('Accept');
   }
-}
-
-function isRead({ method }: Request): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /** Browsers name HTML when they open an address, and other clients do not, which send any type or JSON. */

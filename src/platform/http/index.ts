@@ -46,6 +46,7 @@ export {
   compose,
   currentRequest,
   ignoredParameters,
+  isRead,
   localized,
   oneHost,
   requestContext,

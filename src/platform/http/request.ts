@@ -40,6 +40,11 @@ export function requestContext(request: Request, response: Response, next: NextF
   storage.run(context, next);
 }
 
+/** Whether the request only reads, so that a page or a file may answer it. */
+export function isRead({ method }: Pick<Request, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 const HOST_FORM = /^(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i;
 const PREFIX_FORM = /^(?:\/[\w.-]+)+$/;
 
