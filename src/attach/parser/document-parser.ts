@@ -41,6 +41,14 @@ const HOUR_MS = 60 * 60_000;
 /** An idle parser process is stopped after this time, to free its memory. */
 const IDLE_MS = 30_000;
 
+/** Limits of one document. Pages are those of a PDF, slides or chapters; `images` those read by text recognition. */
+export const PARSE_LIMITS = {
+  seconds: 120,
+  pages: 5_000,
+  images: 500,
+  unpackedBytes: 200 * MIB,
+};
+
 /** Pages whose images are in memory at a time. */
 const RENDERED_AT_ONCE = 8;
 
@@ -90,8 +98,8 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     this.slots = new PQueue({ concurrency: config.PARSE_WORKERS });
     this.office = new OfficeProgram({
       program: config.PARSE_OFFICE,
-      timeoutSeconds: config.PARSE_TIMEOUT_SECONDS,
-      maxBytes: config.PARSE_UNPACKED_MB * MIB,
+      timeoutSeconds: PARSE_LIMITS.seconds,
+      maxBytes: PARSE_LIMITS.unpackedBytes,
     });
   }
 
@@ -108,7 +116,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Reads the file to its end or destroys it. With `recognition` the pages without text are read from their images; their
-   * number is limited by OCR_PAGES. Fails with DocumentError when the document cannot be parsed, with the
+   * number is limited. Fails with DocumentError when the document cannot be parsed, with the
    * signal's reason when that aborts, and with another error when it may succeed later. Time spent waiting for a
    * free process does not count.
    */
@@ -121,10 +129,8 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     const path = join(this.folder, randomBytes(16).toString('hex'));
     try {
       await this.spool(file, path, signal);
-      const limits = {
-        pages: this.config.PARSE_PAGES,
-        unpackedBytes: this.config.PARSE_UNPACKED_MB * MIB,
-      };
+      const { pages, unpackedBytes } = PARSE_LIMITS;
+      const limits = { pages, unpackedBytes };
       const task = { type: 'parse', path, name: file.name, settings, limits } as const;
       return await this.parseOrConvert(task, signal, recognition);
     } finally {
@@ -209,9 +215,9 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     { unread, recognition, signal }: Recognising,
   ): Promise<RecognisedPages> {
     const { pages, total } = unread;
-    if (pages.length > this.config.OCR_PAGES) {
+    if (pages.length > PARSE_LIMITS.images) {
       throw new DocumentError(
-        msg`${pages.length} of ${total} pages of the document are images, the limit of text recognition is ${this.config.OCR_PAGES} (OCR_PAGES). Split it into several files.`,
+        msg`${pages.length} of ${total} pages of the document are images, the limit of text recognition is ${PARSE_LIMITS.images}. Split it into several files.`,
       );
     }
     const recognised = new Map(await recognition.begin(pages));
@@ -259,8 +265,10 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
       if (process.usable) return process;
       this.processes.delete(process);
     }
-    const { PARSE_MEMORY_MB: memoryMb, PARSE_TIMEOUT_SECONDS: timeoutSeconds } = this.config;
-    const started = new ParserProcess({ memoryMb, timeoutSeconds });
+    const started = new ParserProcess({
+      memoryMb: this.config.PARSE_MEMORY_MB,
+      timeoutSeconds: PARSE_LIMITS.seconds,
+    });
     this.processes.add(started);
     return started;
   }
@@ -281,7 +289,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
   /** Removes files that a killed process left. Another process that shares the folder may still use younger ones. */
   private async removeLeftovers(): Promise<void> {
-    const before = Date.now() - HOUR_MS - this.config.PARSE_TIMEOUT_SECONDS * 1_000;
+    const before = Date.now() - HOUR_MS - PARSE_LIMITS.seconds * 1_000;
     for (const name of await readdir(this.folder)) {
       const path = join(this.folder, name);
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));

@@ -39,7 +39,7 @@ export class MemoryLimitError extends DocumentError {
 export class TimeLimitError extends DocumentError {
   constructor(seconds: number) {
     super(
-      msg`Parsing the document takes longer than ${seconds} s, which is the limit (PARSE_TIMEOUT_SECONDS). Split it into smaller ones, or ask the operator to raise the limit.`,
+      msg`Parsing the document takes longer than ${seconds} s, which is the limit. Split it into smaller ones.`,
     );
   }
 }

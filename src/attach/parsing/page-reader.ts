@@ -9,6 +9,9 @@ import type { PageText, TextRecognition } from '../recognition/index.js';
 import type { DocumentLease } from './document-lease.js';
 import { ParsingRepository } from './parsing.repository.js';
 
+/** Pages of scans that are read at a time for each document that may be parsed. */
+const PAGES_PER_WORKER = 2;
+
 /**
  * Reads the pages of documents by text recognition, and keeps each page until the document is parsed. Pages and tokens
  * are reported to the lease.
@@ -21,7 +24,7 @@ export class PageReader {
     @Inject(CONFIG) config: Config,
     private readonly repository: ParsingRepository,
   ) {
-    this.pages = new PQueue({ concurrency: config.OCR_CONCURRENCY });
+    this.pages = new PQueue({ concurrency: PAGES_PER_WORKER * config.PARSE_WORKERS });
   }
 
   /** Recognition for one attempt. After the first page that fails permanently no further page starts. */

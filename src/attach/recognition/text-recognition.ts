@@ -62,7 +62,7 @@ export class TesseractFailedError extends InvalidInputError {
 export class RecognitionTimeoutError extends InvalidInputError {
   constructor(page: number, seconds: number) {
     super(
-      msg`Reading page ${page} took longer than ${seconds} s, which is the limit (OCR_TIMEOUT_SECONDS). Upload the page at a lower resolution, or ask the operator to raise the limit.`,
+      msg`Reading page ${page} took longer than ${seconds} s, which is the limit. Upload the page at a lower resolution.`,
     );
   }
 }
@@ -90,6 +90,9 @@ const TESSERACT_SIDE_PX = 3_500;
 /** Maximum length of recognised text, above that of any page. */
 const MAX_TEXT_CHARS = 4 * 1_024 * 1_024;
 const MAX_REASON_CHARS = 200;
+
+/** The program of bases without a model, and the time limit of one page, which is that of a model, too. */
+export const TESSERACT = { program: 'tesseract', timeoutSeconds: 120 };
 
 /** Environment of the program: one thread, because pages are read concurrently, and no variable of this process. */
 const ENVIRONMENT = {
@@ -232,17 +235,15 @@ export class TextRecognitions {
     { enableOcr, ocrModel }: Pick<KnowledgeBase, 'enableOcr' | 'ocrModel'>,
   ): Promise<TextRecognition | undefined> {
     if (enableOcr !== 1) return undefined;
-    const { OCR_TESSERACT, OCR_LANGUAGES, OCR_TIMEOUT_SECONDS } = this.config;
     if (!ocrModel) {
       return new TesseractRecognition({
-        program: OCR_TESSERACT,
-        languages: OCR_LANGUAGES,
-        timeoutSeconds: OCR_TIMEOUT_SECONDS,
+        ...TESSERACT,
+        languages: this.config.OCR_LANGUAGES,
       });
     }
     const model = await this.models.resolveChat(caller, ocrModel);
     if (!model.supportsVision) throw new NoVisionError(ocrModel);
     const use = { caller, feature: 'ingestion' } as const;
-    return new VisionRecognition(this.client, use, model, OCR_TIMEOUT_SECONDS * 1_000);
+    return new VisionRecognition(this.client, use, model, TESSERACT.timeoutSeconds * 1_000);
   }
 }

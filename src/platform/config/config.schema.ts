@@ -272,26 +272,11 @@ export const variables = {
     description:
       'Heap limit for parsing one document (MiB); buffers may take half as much in addition',
   }),
-  PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time limit for parsing one document'),
-  PARSE_PAGES: count(5_000, 'Pages of a PDF, slides or chapters of a document at most'),
-  PARSE_UNPACKED_MB: count(
-    200,
-    'Unpacked size of an Office, OpenDocument or EPUB file at most (MiB)',
-    10_240,
-  ),
   PARSE_OFFICE: variable(text, {
     default: 'soffice',
     example: '/usr/bin/soffice',
     description:
       'Parsing: the program LibreOffice, which converts formats that are not read here (Word 95, Works, Publisher, drawings) where it is installed',
-  }),
-  OCR_PAGES: count(500, 'Text recognition: pages of one document that are read from their images'),
-  OCR_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Text recognition: time limit of one page'),
-  OCR_CONCURRENCY: count(2, 'Text recognition: pages read at the same time per process', 64),
-  OCR_TESSERACT: variable(text, {
-    default: 'tesseract',
-    example: '/usr/bin/tesseract',
-    description: 'Text recognition: the program that bases without an ocrModel use',
   }),
   OCR_LANGUAGES: variable(tesseractLanguages, {
     default: 'eng',
@@ -438,10 +423,6 @@ export const variableGroups = {
     'REQUEST_BODY_BUDGET_MB',
     'PARSE_WORKERS',
     'PARSE_MEMORY_MB',
-    'PARSE_PAGES',
-    'PARSE_UNPACKED_MB',
-    'OCR_PAGES',
-    'OCR_CONCURRENCY',
     'CHAT_STREAMS',
     'CHAT_STREAMS_PER_USER',
     'CHAT_FILE_TOKENS',
@@ -471,7 +452,6 @@ export const variableGroups = {
     'CAPTCHA',
     'HARNESS_ROOTS',
     'HARNESS_ASK_USER',
-    'OCR_TESSERACT',
     'OCR_LANGUAGES',
     'PARSE_OFFICE',
     'HOST_IDENTITY_TENANTS',

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PARSE_LIMITS } from '../../../src/attach/parser/document-parser.js';
 import { epubOf } from '../../support/documents/book.js';
 import { compoundFileOf } from '../../support/documents/compound-file.js';
 import { csvOf } from '../../support/documents/csv.js';
@@ -13,6 +14,7 @@ import { TestParser } from '../../support/documents/parsing.js';
 import { eastAsianPdf, encryptedPdf, pdfOf, placedPdf } from '../../support/documents/pdf.js';
 import { havePdfReaders } from '../../support/documents/pdf-words.js';
 import { pptxOf } from '../../support/documents/presentation.js';
+import { overrideConstants } from '../../support/override-constants.js';
 
 /** Leaves each part of a document a fragment of its own. */
 const SMALL = { textBlockSize: 80, overlapChar: 0, separator: '' };
@@ -293,14 +295,14 @@ describe('formats that LibreOffice converts', () => {
   const drawing = zipOf({ mimetype: 'application/vnd.oasis.opendocument.graphics' });
 
   /** A parser with a program in place of LibreOffice that runs this, with the file as $source and its folder as $out. */
-  async function withProgram(script: string, variables: Record<string, string> = {}) {
+  async function withProgram(script: string) {
     const folder = await mkdtemp(join(tmpdir(), 'plinth-office-'));
     const program = join(folder, 'soffice');
     const head =
       '#!/bin/sh\nfor arg; do source="$arg"; done\nout=$(dirname "$source")/out; mkdir "$out"\n';
     await writeFile(program, `${head}${script}\n`, { mode: 0o700 });
     await writeFile(join(folder, 'result'), docxOf([{ paragraph: 'From a drawing.' }]));
-    return TestParser.start({ PARSE_OFFICE: program, ...variables });
+    return TestParser.start({ PARSE_OFFICE: program });
   }
 
   it('are converted by the program and read', async () => {
@@ -314,16 +316,26 @@ describe('formats that LibreOffice converts', () => {
   });
 
   it.each([
-    ['it is not installed', { PARSE_OFFICE: '/no/such/soffice' }, /OpenDocument.*PDF/],
-    ['it fails', { script: 'exit 1' }, /LibreOffice cannot read/],
-    ['it writes nothing', { script: 'exit 0' }, /LibreOffice cannot read/],
-    ['it takes too long', { script: 'sleep 600', PARSE_TIMEOUT_SECONDS: '1' }, /longer than 1 s/],
-  ] as const)('say what to do where %s', async (_, options, reason) => {
-    const { script, ...variables } = { script: '', ...options };
-    await using office =
-      script === '' ? await TestParser.start(variables) : await withProgram(script, variables);
+    ['it fails', 'exit 1', /LibreOffice cannot read/],
+    ['it writes nothing', 'exit 0', /LibreOffice cannot read/],
+  ] as const)('say what to do where %s', async (_, script, reason) => {
+    await using office = await withProgram(script);
     expect(await office.reason('plan.odg', drawing)).toMatch(reason);
     expect(await readdir(join(office.folder, 'parsing'))).toEqual([]);
+  });
+
+  it('say what to do where it is not installed', async () => {
+    expect(await parser.reason('plan.odg', drawing)).toMatch(/OpenDocument.*PDF/);
+  });
+
+  describe('in a second', () => {
+    overrideConstants(PARSE_LIMITS, { seconds: 1 });
+
+    it('say what to do where it takes too long', async () => {
+      await using office = await withProgram('sleep 600');
+      expect(await office.reason('plan.odg', drawing)).toMatch(/longer than 1 s/);
+      expect(await readdir(join(office.folder, 'parsing'))).toEqual([]);
+    });
   });
 });
 

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { PARSE_LIMITS } from '../../../src/attach/parser/document-parser.js';
 import { SETTINGS, TestParser } from '../../support/documents/parsing.js';
 import { pdfOf } from '../../support/documents/pdf.js';
+import { overrideConstants } from '../../support/override-constants.js';
 import { eventually } from '../../support/wait.js';
 
 /** Takes many seconds to read. */
@@ -13,17 +15,6 @@ const LONG = pdfOf(Array.from({ length: 5_000 }, (_, i) => `Page ${i + 1}`));
 const never = new AbortController().signal;
 
 describe('DocumentParser', () => {
-  it('ends a document that takes too long, names the limit and goes on', async () => {
-    // Long enough for a new process and a short text on a busy machine, and never for so many pages.
-    const pages = Array.from({ length: 60_000 }, (_, i) => `Page ${i + 1}`);
-    const limits = { PARSE_TIMEOUT_SECONDS: '20', PARSE_PAGES: String(pages.length) };
-    await using parser = await TestParser.start(limits);
-    expect(await parser.reason('long.pdf', pdfOf(pages))).toMatch(
-      /takes longer than 20 s.*PARSE_TIMEOUT_SECONDS/,
-    );
-    expect((await parser.parse('a.txt', Buffer.from('text'))).fragments).toHaveLength(1);
-  });
-
   it('ends with the reason of the signal, and goes on', async () => {
     await using parser = await TestParser.start();
     const cancelled = new AbortController();
@@ -89,5 +80,19 @@ describe('DocumentParser', () => {
     await writeFile(join(folder, 'young'), 'x');
     await parser.parser.onModuleInit();
     expect(await parser.spooled()).toEqual(['young']);
+  });
+
+  describe('with a document that takes too long', () => {
+    const pages = Array.from({ length: 60_000 }, (_, i) => `Page ${i + 1}`);
+    // Long enough for a new process and a short text on a busy machine, and never for so many pages.
+    overrideConstants(PARSE_LIMITS, { seconds: 20, pages: pages.length });
+
+    it('ends it, names the limit and goes on', async () => {
+      await using parser = await TestParser.start();
+      expect(await parser.reason('long.pdf', pdfOf(pages))).toMatch(
+        /takes longer than 20 s, which is the limit/,
+      );
+      expect((await parser.parse('a.txt', Buffer.from('text'))).fragments).toHaveLength(1);
+    });
   });
 });

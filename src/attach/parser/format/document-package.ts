@@ -193,6 +193,6 @@ function sizeSum(sum: number, { uncompressedSize }: Entry): number {
 function refuseTooLarge(bytes: number, { unpackedBytes }: ReadLimits): void {
   if (bytes <= unpackedBytes) return;
   throw new Refusal(
-    msg`Unpacked, the file has ${Math.ceil(bytes / MIB)} MiB, the limit is ${Math.floor(unpackedBytes / MIB)} MiB (PARSE_UNPACKED_MB). Split the document into smaller ones.`,
+    msg`Unpacked, the file has ${Math.ceil(bytes / MIB)} MiB, the limit is ${Math.floor(unpackedBytes / MIB)} MiB. Split the document into smaller ones.`,
   );
 }

@@ -98,7 +98,7 @@ interface PageCount {
 export function refuseTooManyPages({ pages, of, unit }: PageCount, limits: ReadLimits): void {
   if (pages <= limits.pages) return;
   throw new Refusal(
-    msg`The ${of} has ${pages} ${unit}, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
+    msg`The ${of} has ${pages} ${unit}, the limit is ${limits.pages}. Split it into several files.`,
   );
 }
 

@@ -22,12 +22,12 @@ export const attach: Texts = {
     '1 document is before it.': '前面还有 1 个文档。',
     '{0} documents are before it.': '前面还有 {0} 个文档。',
     'Its pages could not be read twice alike.': '两次读取的页面内容不一致。',
-    '{0} of {1} pages of the document are images, the limit of text recognition is {2} (OCR_PAGES). Split it into several files.':
-      '文档共 {1} 页，其中 {0} 页是图片，文字识别的上限是 {2} 页（OCR_PAGES）。请拆分为多个文件。',
+    '{0} of {1} pages of the document are images, the limit of text recognition is {2}. Split it into several files.':
+      '文档共 {1} 页，其中 {0} 页是图片，文字识别的上限是 {2} 页。请拆分为多个文件。',
     'Parsing the document takes more than {0} MiB of memory, which is the limit (PARSE_MEMORY_MB). Split it into smaller ones, or ask the operator to raise the limit.':
       '解析该文档需要的内存超过上限 {0} MiB（PARSE_MEMORY_MB）。请拆分为更小的文档，或联系运维人员提高上限。',
-    'Parsing the document takes longer than {0} s, which is the limit (PARSE_TIMEOUT_SECONDS). Split it into smaller ones, or ask the operator to raise the limit.':
-      '解析该文档的时间超过上限 {0} 秒（PARSE_TIMEOUT_SECONDS）。请拆分为更小的文档，或联系运维人员提高上限。',
+    'Parsing the document takes longer than {0} s, which is the limit. Split it into smaller ones.':
+      '解析该文档的时间超过上限 {0} 秒。请拆分为更小的文档。',
     'Archives are not supported. Unpack it and upload the documents in it.':
       '不支持压缩包。请解压后上传其中的文档。',
     'Audio and video files are not supported. Upload a transcript instead.':
@@ -54,12 +54,12 @@ export const attach: Texts = {
       '文件已损坏：缺少部件 {0}。请打开并重新保存，然后上传保存后的文件。',
     'The file holds {0} packed parts, the limit is {1}. Split the document into smaller ones.':
       '文件包含 {0} 个压缩部件，上限是 {1} 个。请将文档拆分为更小的文档。',
-    'Unpacked, the file has {0} MiB, the limit is {1} MiB (PARSE_UNPACKED_MB). Split the document into smaller ones.':
-      '文件解压后有 {0} MiB，上限是 {1} MiB（PARSE_UNPACKED_MB）。请将文档拆分为更小的文档。',
+    'Unpacked, the file has {0} MiB, the limit is {1} MiB. Split the document into smaller ones.':
+      '文件解压后有 {0} MiB，上限是 {1} MiB。请将文档拆分为更小的文档。',
     'The file is damaged, or its upload was cut off{0}. Open it, save it again and upload the result.':
       '文件已损坏，或上传未完成{0}。请打开并重新保存，然后上传保存后的文件。',
-    'The {0} has {1} {2}, the limit is {3} (PARSE_PAGES). Split it into several files.':
-      '{0:phrase}共有 {1} {2:phrase}，上限是 {3}（PARSE_PAGES）。请拆分为多个文件。',
+    'The {0} has {1} {2}, the limit is {3}. Split it into several files.':
+      '{0:phrase}共有 {1} {2:phrase}，上限是 {3}。请拆分为多个文件。',
     'The document is nested too deeply. Save it in a simpler form and upload that.':
       '文档嵌套过深。请以更简单的格式保存后上传。',
     'The mail cannot be read: its headers are too large, or its parts are nested too deeply. Save it again, without attached messages, and upload the result.':
@@ -126,8 +126,8 @@ export const attach: Texts = {
       '不使用模型的文字识别需要 tesseract 程序，而解析文档的机器上没有安装。请选择支持图片（supportsVision）的对话模型作为知识库的 ocrModel，或联系运维人员安装 tesseract。',
     'tesseract could not read page {0}: {1} Ask the operator to check OCR_LANGUAGES and the installation of tesseract.':
       'tesseract 无法读取第 {0} 页：{1:message}请联系运维人员检查 OCR_LANGUAGES 和 tesseract 的安装。',
-    'Reading page {0} took longer than {1} s, which is the limit (OCR_TIMEOUT_SECONDS). Upload the page at a lower resolution, or ask the operator to raise the limit.':
-      '读取第 {0} 页的时间超过上限 {1} 秒（OCR_TIMEOUT_SECONDS）。请上传分辨率较低的页面，或联系运维人员提高上限。',
+    'Reading page {0} took longer than {1} s, which is the limit. Upload the page at a lower resolution.':
+      '读取第 {0} 页的时间超过上限 {1} 秒。请上传分辨率较低的页面。',
     'The answer of the model {0} for page {1} ended at its token limit. Raise maxOutput of the model, or choose another ocrModel.':
       '模型 {0} 对第 {1} 页的回答达到了词元上限。请增大该模型的 maxOutput，或更换 ocrModel。',
     'it ended without a reason.': '程序已退出，没有给出原因。',
