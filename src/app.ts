@@ -99,7 +99,7 @@ export async function createApp(
   config: Config,
   options: CreateOptions = {},
 ): Promise<NestExpressApplication> {
-  // The zone of all times on the wire; see wireTime in src/platform/http/view.ts.
+  // The zone of all times on the wire; see wireTime in src/platform/http/answer.ts.
   process.env['TZ'] = config.TZ;
   const { log, ...appOptions } = options;
   const logger = createLogger(config, log);

@@ -10,6 +10,6 @@ export { ssoFailures } from './sso/sso.failure-shape.js';
 export { LogoutFailureView } from './sso/sso.view.js';
 export { UserAccessPolicy } from './user/user.access-policy.js';
 export { SERVICE_ACCOUNT } from './user/user.entity.js';
-export { UserCallers } from './user/user.callers.js';
-export type { UserInTenant } from './user/user.callers.js';
+export { UserCallers } from './user/callers.js';
+export type { UserInTenant } from './user/callers.js';
 export { UserService } from './user/user.service.js';

@@ -1,9 +1,8 @@
-export type { ModelUse } from './calls/attempt.js';
+export type { MadeAttempt, ModelUse } from './calls/attempt.js';
 export { CallTrail } from './calls/attempt.js';
-export type { MadeAttempt } from './calls/attempt.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { UpstreamCalls } from './calls/upstream.calls.js';
-export { inBatches } from './in-batches.js';
+export { inBatches } from './batches.js';
 export { CompletionClient } from './completion/completion.client.js';
 export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';
 export {
@@ -11,15 +10,16 @@ export {
   EmbeddingDimensionError,
   EmbeddingModelChangedError,
 } from './embedding/embedding.client.js';
-export type { Embedded, EmbedOptions } from './embedding/embedding.client.js';
-export type { WaitListener } from './embedding/model.queue.js';
+export type { Embedded, EmbedOptions, WaitListener } from './embedding/embedding.client.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
-export { LearnedWindow, REMOVED_RESULT, withoutOldResults } from './model-window.js';
 export {
   estimateMessagesTokens,
   estimateMessageTokens,
   estimateTokens,
+  LearnedWindow,
+  REMOVED_RESULT,
   sendableTokens,
+  withoutOldResults,
 } from './model-window.js';
 export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
 export type { TextSize } from './tokens/fitting.js';

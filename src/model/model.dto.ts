@@ -18,7 +18,7 @@ import {
 import { msg, phrase } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
 import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
-import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
+import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.entity.js';
 
 const INTEGER = 2_147_483_647;
 const CATEGORIES = [...MODEL_CATEGORIES, LEGACY_RERANK];

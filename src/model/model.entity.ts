@@ -1,5 +1,6 @@
 import { Entity } from 'typeorm';
 import type { AuthType } from '../provider/index.js';
+import { isBlank } from '../platform/http/index.js';
 import {
   Bigint,
   Char,
@@ -8,14 +9,44 @@ import {
   GeneratedId,
   Integer,
   Jsonb,
+  nullable,
   Numeric,
   Revision,
   TenantId,
   Text,
   UpdateTime,
   Varchar,
-  nullable,
 } from '../platform/database/index.js';
+
+/** Values of `category` that models are stored with; text, ppt and music are reserved and have no adapters. */
+export const MODEL_CATEGORIES = [
+  'chat',
+  'vector',
+  'rerank',
+  'image',
+  'audio',
+  'video',
+  'text',
+  'ppt',
+  'music',
+  'transcription',
+  'moderation',
+] as const;
+
+/** A word of older clients; records and queries use `rerank`. */
+export const LEGACY_RERANK = 'reranker';
+
+export function storedCategory(category: string): string {
+  return category === LEGACY_RERANK ? 'rerank' : category;
+}
+
+/**
+ * Whether models of the category can have further keys and fallbacks. Media cannot: they are made by tasks, which are asked for
+ * their result where and with which key they were begun.
+ */
+export function hasFallbacks(category: string): boolean {
+  return ['chat', 'vector', 'rerank'].includes(storedCategory(category));
+}
 
 /** The driver reads numbers of 64 bits in an array as texts. */
 const ids = {
@@ -69,5 +100,28 @@ export class Model {
   @Jsonb({ default: {} }) findings: Record<string, string | number>;
   @CreateTime() createTime: Date;
   @Revision() revision: number;
+  @UpdateTime() updateTime: Date;
+}
+
+/** The display name, which falls back to the model name. */
+export function labelOf(model: Pick<Model, 'modelName' | 'modelDescribe'>): string {
+  const { modelDescribe, modelName } = model;
+  return modelDescribe === null || isBlank(modelDescribe) ? modelName : modelDescribe.trim();
+}
+
+/** A key of a model beside the one in its own record. */
+@Entity({ name: 'model_key' })
+export class ModelKey {
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() modelId: number;
+  @Varchar(100) label: string;
+
+  /** The credential, sealed by the vault. */
+  @Text() credential: string;
+  /** The share of calls that use this key. */
+  @Integer() weight: number;
+  @Flag() enabled: boolean;
+  @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -2,36 +2,6 @@ import { DomainError, ForbiddenError, InvalidInputError } from '../platform/erro
 import { either, msg, phrase } from '../platform/message/index.js';
 import type { Phrase } from '../platform/message/index.js';
 
-/** Values of `category` that models are stored with; text, ppt and music are reserved and have no adapters. */
-export const MODEL_CATEGORIES = [
-  'chat',
-  'vector',
-  'rerank',
-  'image',
-  'audio',
-  'video',
-  'text',
-  'ppt',
-  'music',
-  'transcription',
-  'moderation',
-] as const;
-
-/** A word of older clients; records and queries use `rerank`. */
-export const LEGACY_RERANK = 'reranker';
-
-export function storedCategory(category: string): string {
-  return category === LEGACY_RERANK ? 'rerank' : category;
-}
-
-/**
- * Whether models of the category can have further keys and fallbacks. Media cannot: they are made by tasks, which are asked for
- * their result where and with which key they were begun.
- */
-export function hasFallbacks(category: string): boolean {
-  return ['chat', 'vector', 'rerank'].includes(storedCategory(category));
-}
-
 /** The categories whose models are called by name, and what each is for. */
 const PURPOSES = {
   chat: phrase`chat`,

@@ -4,13 +4,11 @@ import type { FindOptionsWhere } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { phrase } from '../platform/message/index.js';
 import { CredentialVault, modelKeyPlace, modelPlace } from './credential.vault.js';
-import { ModelKey } from './model-key.entity.js';
+import { Model, ModelKey, storedCategory } from './model.entity.js';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import type { Page } from '../platform/http/index.js';
-import { storedCategory } from './model.errors.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
-import { Model } from './model.entity.js';
 
 /** A further key as it is written. Without an id it is a new one; an empty apiKey keeps what is stored. */
 export interface WrittenKey {

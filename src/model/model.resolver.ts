@@ -23,21 +23,18 @@ import { phrase } from '../platform/message/index.js';
 import { HostIdentity } from './credential.vault.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
-  hasFallbacks,
-  storedCategory,
   ModelNotFoundError,
   ModelOutsideKeyError,
   NoChatModelError,
   NoModelChosenError,
   WrongCategoryError,
 } from './model.errors.js';
+import { hasFallbacks, labelOf, storedCategory } from './model.entity.js';
 import type { CalledCategory } from './model.errors.js';
-import type { Model } from './model.entity.js';
+import type { Model, ModelKey } from './model.entity.js';
 import { LimitRepository } from '../usage/index.js';
 import type { SetLimit } from '../usage/index.js';
-import type { ModelKey } from './model-key.entity.js';
 import { ModelKeyRepository, ModelRepository } from './model.repository.js';
-import { labelOf } from './model.view.js';
 
 /** The tenant and revision of cached data. */
 type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;

@@ -25,12 +25,8 @@ import { allOf, msg, phrase, sentences } from '../platform/message/index.js';
 import type { Message, Phrase } from '../platform/message/index.js';
 import { HostIdentity } from './credential.vault.js';
 import { ModelAdapters } from './model.adapters.js';
-import {
-  CredentialRequiredError,
-  FallbackError,
-  hasFallbacks,
-  storedCategory,
-} from './model.errors.js';
+import { CredentialRequiredError, FallbackError } from './model.errors.js';
+import { hasFallbacks, storedCategory } from './model.entity.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
@@ -39,8 +35,7 @@ import type {
   ModelListQuery,
   UpdateModelBody,
 } from './model.dto.js';
-import type { Model } from './model.entity.js';
-import type { ModelKey } from './model-key.entity.js';
+import type { Model, ModelKey } from './model.entity.js';
 import { ModelKeyRepository, ModelRepository } from './model.repository.js';
 import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';

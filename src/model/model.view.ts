@@ -4,7 +4,6 @@ import {
   flag,
   integer,
   integers,
-  isBlank,
   list,
   nullable,
   oneOf,
@@ -15,8 +14,8 @@ import {
 } from '../platform/http/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
 import type { AuthType } from '../provider/index.js';
-import type { Model } from './model.entity.js';
-import type { ModelKey } from './model-key.entity.js';
+import { labelOf } from './model.entity.js';
+import type { Model, ModelKey } from './model.entity.js';
 
 const unknown = { nullable: true, description: 'null: unknown' };
 
@@ -118,12 +117,6 @@ export class ModelEntryView extends View({
 
 export function toModelEntryView(model: Model): ModelEntryView {
   return ModelEntryView.of(model, { modelDescribe: labelOf(model) });
-}
-
-/** The display name, which falls back to the model name. */
-export function labelOf(model: Pick<Model, 'modelName' | 'modelDescribe'>): string {
-  const { modelDescribe, modelName } = model;
-  return modelDescribe === null || isBlank(modelDescribe) ? modelName : modelDescribe.trim();
 }
 
 export class ProviderOptionView extends View({

@@ -1,7 +1,7 @@
 import { isForeignKeyViolation } from '../platform/database/index.js';
 import { msg, phrase } from '../platform/message/index.js';
-import { assertNoneLeft, batchesOf, VectorStoreError, VectorStore } from './vector-store.js';
-import type { VectorEntry, VectorScope, VectorHit, VectorQuery } from './vector-store.js';
+import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from './vector-store.js';
+import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 import { PgvectorRepository } from './vector.repository.js';
 import type { VectorTable } from './vector.repository.js';
 import { Injectable, Logger } from '@nestjs/common';

@@ -13,7 +13,7 @@ import {
 import { ExactVectorStore } from './exact/exact.vector-store.js';
 import { PgvectorVectorStore } from './relational.vector-store.js';
 import { QdrantFactory } from './qdrant/qdrant.vector-store.js';
-import { VectorErasure, VectorStores } from './vector-stores.js';
+import { VectorErasure, VectorStores } from './vector-store.js';
 
 /** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */
 @Module({

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Dependency } from '../platform/dependency/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
-import { VectorStores } from './vector-stores.js';
+import { VectorStores } from './vector-store.js';
 
 const dependency = new Dependency('vectorStore');
 const qdrant = new QdrantVectorStore(

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, withLongStatements, acrossTenants } from '../platform/database/index.js';
-import type { VectorEntry, VectorScope, VectorHit, VectorQuery } from './vector-store.js';
+import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 import { randomInt } from 'node:crypto';
 import { STAMP_BITS } from './exact/vector-memory.js';
 import type { SetList, SetVectors, VectorSet } from './exact/vector-memory.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ModelQueue } from './model.queue.js';
-import type { CallPurpose } from './model.queue.js';
+import { ModelQueue } from './embedding.client.js';
+import type { CallPurpose } from './embedding.client.js';
 
 const signal = new AbortController().signal;
 const hurried = { purpose: 'query', signal, maxWaitMs: 30 } as const;

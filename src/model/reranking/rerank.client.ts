@@ -4,9 +4,8 @@ import type { Config } from '../../platform/config/index.js';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { learnBatchSize } from '../batch-limits.js';
+import { learnBatchSize, inBatches } from '../batches.js';
 import { ModelFindings } from '../findings/model.findings.js';
-import { inBatches } from '../in-batches.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {

@@ -4,9 +4,8 @@ import { AuthenticationGuard, JwtStrategy, PermissionGuard, TenantInterceptor } 
 import { DirectRoutes } from './direct-routes.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
-import { TenantLifecycle } from './tenant-lifecycle.js';
+import { TenantLifecycle, UserLifecycle } from './lifecycle.js';
 import { TenantRevision } from './tenant-revision.repository.js';
-import { UserLifecycle } from './user-lifecycle.js';
 
 /** Authenticates and authorises every request. The global identity module provides the CallerResolver. */
 @Global()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { apiKeyDigest, newApiKey, newKeyId, readApiKey } from './api-key.token.js';
+import { apiKeyDigest, newApiKey, newKeyId, readApiKey } from './access.js';
 
 describe('an API key', () => {
   it('has its id, 256 bits and a checksum', () => {

@@ -1,8 +1,9 @@
 export {
-  API_SURFACES,
-  ORIGINS,
   ACCESS_RULE,
+  API_KEY_PREFIX,
+  API_SURFACES,
   ApiKeyCallers,
+  apiKeyDigest,
   CallerResolver,
   CurrentCaller,
   idsOfKey,
@@ -12,9 +13,13 @@ export {
   isWithinKey,
   LoginOnly,
   mayAny,
+  newApiKey,
+  newKeyId,
   NOTHING_INLINE,
   OptionalCaller,
+  ORIGINS,
   Public,
+  readApiKey,
   RequirePermission,
   requireSuperAdmin,
   requireUnlimitedKey,
@@ -23,21 +28,19 @@ export {
   systemCaller,
 } from './access.js';
 export type {
-  Origin,
   AccessRule,
   Caller,
   CallerKey,
   InlineContent,
+  Origin,
+  ReadApiKey,
   RequestOrigin,
   TokenClaims,
 } from './access.js';
-export { API_KEY_PREFIX, apiKeyDigest, newApiKey, newKeyId, readApiKey } from './api-key.token.js';
-export type { ReadApiKey } from './api-key.token.js';
 export { AccessModule } from './access.module.js';
 export { Direct, DirectRoutes } from './direct-routes.js';
 export { OpenStreams } from './open-streams.js';
-export type { StreamPlace } from './open-streams.js';
-export type { StreamEnd } from './open-streams.js';
+export type { StreamEnd, StreamPlace } from './open-streams.js';
 export type { PermissionInfo } from './permission.catalogue.js';
 export {
   ALL_PERMISSIONS,
@@ -50,7 +53,6 @@ export {
   tenantAdminPermissions,
   userPermissions,
 } from './permission.catalogue.js';
-export { TenantLifecycle } from './tenant-lifecycle.js';
-export type { TenantParticipant } from './tenant-lifecycle.js';
-export { UserLifecycle } from './user-lifecycle.js';
+export { TenantLifecycle, UserLifecycle } from './lifecycle.js';
+export type { TenantParticipant } from './lifecycle.js';
 export { TenantRevision } from './tenant-revision.repository.js';

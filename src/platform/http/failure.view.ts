@@ -1,7 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
-import { decimal, integer, nullable, object, optional, schema, text, texts, View } from './view.js';
+import {
+  decimal,
+  integer,
+  nullable,
+  object,
+  optional,
+  schema,
+  text,
+  texts,
+  View,
+} from './answer.js';
 
 /** A limit of the tenant that has refused a call of a model. */
 class ReachedLimitView extends View({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { integer, nullable, optional, text, time, timestamp, uuid, View } from './view.js';
+import { integer, nullable, optional, text, time, timestamp, uuid, View } from './answer.js';
 
 class CupView extends View({
   cupId: uuid(),

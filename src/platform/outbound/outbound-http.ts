@@ -83,7 +83,8 @@ export class OutboundHttp {
   private readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
   /** The certificates, parsed once, because a list of CA certificates takes milliseconds. */
   private readonly trust?: SecureContext;
-  private readonly proxies: Proxies;
+  /** Undefined where the operator names no proxy. */
+  private readonly proxies?: Proxies;
   /** Agents by their connect time-out, which undici sets per connection, not per request. */
   private readonly agents = new Map<number, Agent>();
   private readonly proxyAgents = new Map<string, Agent>();
@@ -96,7 +97,10 @@ export class OutboundHttp {
     this.resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
     const { authorities, ca = authorities && [...rootCertificates, ...authorities] } = options;
     if (ca !== undefined) this.trust = createSecureContext({ ca });
-    this.proxies = new Proxies(options.proxies ?? {}, this.trust);
+    const { httpsProxy, httpProxy } = options.proxies ?? {};
+    if (httpsProxy !== undefined || httpProxy !== undefined) {
+      this.proxies = new Proxies(options.proxies ?? {}, this.trust);
+    }
   }
 
   /** How certificates are verified: options of `tls.connect`. */
@@ -105,7 +109,7 @@ export class OutboundHttp {
   }
 
   usesProxy(url: URL): boolean {
-    return this.proxies.of(url) !== undefined;
+    return this.proxies?.of(url) !== undefined;
   }
 
   /**
@@ -113,7 +117,7 @@ export class OutboundHttp {
    * for http. Rejects with OutboundError `proxy`, or with the reason of the signal.
    */
   async openProxy(url: URL, signal: AbortSignal): Promise<Socket> {
-    const proxy = this.proxies.of(url);
+    const proxy = this.proxies?.of(url);
     if (proxy === undefined) throw new Error('The address is called without a proxy.');
     if (url.protocol === 'http:') return proxy.connect(signal);
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -154,7 +158,7 @@ export class OutboundHttp {
     const url = this.checkedUrl(address);
     if (this.closed || request.signal.aborted) throw new OutboundError('aborted');
     const exchange = new Exchange(request.signal, request.timeouts.totalMs);
-    const proxy = this.proxies.of(url);
+    const proxy = this.proxies?.of(url);
     // A proxy takes requests for http services in absolute form (RFC 9112, 3.2.2).
     const forwarding = url.protocol === 'http:' ? proxy : undefined;
     const { connectMs } = request.timeouts;

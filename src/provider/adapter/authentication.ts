@@ -4,7 +4,7 @@ import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 import { asMessage, msg } from '../../platform/message/index.js';
 import { LRUCache } from 'lru-cache';
 import { CloudClient } from './cloud-client.js';
-import { isRecord, textIn } from './json-fields.js';
+import { isRecord, textIn } from './vendor-json.js';
 import type { Secrets } from './safe-text.js';
 import { safeText } from './safe-text.js';
 import { abortedError, UpstreamError, upstreamErrorOf } from './upstream.error.js';

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { msg } from '../../platform/message/index.js';
-import { isRecord, textIn } from './json-fields.js';
+import { isRecord, textIn, parseJson } from './vendor-json.js';
 import { tooLarge } from './model-call.js';
-import { parseJson, protocolError } from './upstream.error.js';
+import { protocolError } from './upstream.error.js';
 
 /** The type of answers in the binary framing of AWS. */
 export const AWS_EVENT_STREAM = /^application\/vnd\.amazon\.eventstream\b/i;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { OutboundHttp } from '../../platform/outbound/index.js';
-import { isRecord } from './json-fields.js';
+import { isRecord } from './vendor-json.js';
 
 const LIMITS = { connectMs: 10_000, idleMs: 20_000, totalMs: 30_000 } as const;
 const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -1,5 +1,5 @@
-import { isRecord } from './json-fields.js';
-import type { JsonRecord } from './json-fields.js';
+import { isRecord } from './vendor-json.js';
+import type { JsonRecord } from './vendor-json.js';
 
 interface Placeholder {
   /** The text with which services refuse a conversation that lacks the thinking of their model. */

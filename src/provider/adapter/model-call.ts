@@ -2,14 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import { setTimeout as delay } from 'node:timers/promises';
 import { msg } from '../../platform/message/index.js';
-import {
-  abortedError,
-  cutError,
-  errorOfAnswer,
-  parseJson,
-  UpstreamError,
-  upstreamErrorOf,
-} from './upstream.error.js';
+import { abortedError, cutError, UpstreamError, upstreamErrorOf } from './upstream.error.js';
+import { errorOfAnswer, parseJson, retryAfterMs } from './vendor-json.js';
 import type {
   OutboundHttp,
   OutboundRequest,
@@ -19,7 +13,6 @@ import { authenticated } from './authentication.js';
 import type { CallIdentity } from './authentication.js';
 import { AdaptedBody, MAX_REPEATS } from './refused-parameters.js';
 import type { ServiceFindings } from './refused-parameters.js';
-import { retryAfterMs } from './retry-after.js';
 import type { Secrets } from './safe-text.js';
 
 const LF = 0x0a;

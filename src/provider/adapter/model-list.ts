@@ -1,7 +1,7 @@
 import type { OutboundHttp } from '../../platform/outbound/index.js';
 import { msg } from '../../platform/message/index.js';
-import { isRecord, recordIn, textIn, wholeNumberIn } from './json-fields.js';
-import type { JsonRecord } from './json-fields.js';
+import { isRecord, recordIn, textIn, wholeNumberIn } from './vendor-json.js';
+import type { JsonRecord } from './vendor-json.js';
 import { getJson } from './model-call.js';
 import type { ModelCallOptions, ModelConnection } from './model-call.js';
 import { maskSecrets } from './safe-text.js';

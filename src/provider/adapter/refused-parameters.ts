@@ -1,7 +1,6 @@
-import { isRecord } from './json-fields.js';
-import type { JsonRecord } from './json-fields.js';
+import { isRecord, jsonIn } from './vendor-json.js';
+import type { JsonRecord } from './vendor-json.js';
 import { FILLED_IN, missingStateIn, withPlaceholder } from './missing-state.js';
-import { jsonIn } from './upstream.error.js';
 
 /** The replacement for a refused value, '' to omit it; or a limit of the service. */
 export type FindingValue = string | number;

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { msg } from '../../platform/message/index.js';
 import { retryBeforeFirstPart, retryCall } from './model-call.js';
-import { retryAfterMs } from './retry-after.js';
+import { retryAfterMs } from './vendor-json.js';
 import { UpstreamError } from './upstream.error.js';
 
 const busy = (after?: number): UpstreamError =>

@@ -4,7 +4,7 @@ import type { ChatProtocolName, FinishReason, OmittedCalls, ToolCall } from './c
 import { msg } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { UpstreamError } from '../upstream.error.js';
-import type { JsonRecord } from '../json-fields.js';
+import type { JsonRecord } from '../vendor-json.js';
 
 /**
  * Thinking that stands in the text of an answer, between tags at its start. Services write it so whose server does not know the

@@ -2,16 +2,17 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
 import { bearerOf, EventStreamDecoder } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, throwIfError } from '../upstream.error.js';
+import { protocolError } from '../upstream.error.js';
 import {
+  throwIfError,
   firstRecordIn,
   isRecord,
   recordIn,
   recordsIn,
   textIn,
   wholeNumberIn,
-} from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+} from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
 import type { ChatProtocol, ModelListPath } from './protocol.adapter.js';
 import { namedGeneration } from './chat.adapter.js';

@@ -1,5 +1,5 @@
 import { parseAddress } from '../address.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord } from '../vendor-json.js';
 import type { ModelRequest } from '../model-call.js';
 import { bearerOf } from '../model-call.js';
 

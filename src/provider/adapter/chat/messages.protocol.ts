@@ -2,9 +2,17 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, MESSAGES_FAMILY } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
-import { errorInAnswer, protocolError, throwIfError } from '../upstream.error.js';
-import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import { protocolError } from '../upstream.error.js';
+import {
+  errorInAnswer,
+  throwIfError,
+  isRecord,
+  wholeNumberIn,
+  recordIn,
+  recordsIn,
+  textIn,
+} from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../model-call.js';
 import type { ChatProtocol } from './protocol.adapter.js';

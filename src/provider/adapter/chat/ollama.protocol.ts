@@ -1,8 +1,15 @@
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
-import { errorInAnswer, protocolError, throwIfError, UpstreamError } from '../upstream.error.js';
-import { isRecord, recordIn, recordsIn, textIn } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import { protocolError, UpstreamError } from '../upstream.error.js';
+import {
+  errorInAnswer,
+  throwIfError,
+  isRecord,
+  recordIn,
+  recordsIn,
+  textIn,
+} from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { JsonLinesDecoder } from '../model-call.js';

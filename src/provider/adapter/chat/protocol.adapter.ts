@@ -10,7 +10,8 @@ import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
-import { parseJson, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
+import { protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
+import { parseJson } from '../vendor-json.js';
 import type {
   ChatAdapter,
   ChatCall,

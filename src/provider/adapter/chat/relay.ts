@@ -1,7 +1,8 @@
-import type { JsonRecord } from '../json-fields.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent, tooLarge } from '../model-call.js';
-import { cutError, isJson, parseRecord } from '../upstream.error.js';
+import { cutError } from '../upstream.error.js';
+import { isJson, parseRecord } from '../vendor-json.js';
 import type { ChatPart, RelayedBody } from './chat.adapter.js';
 import { isEndMark } from './stream-mapping.js';
 import type { AnswerStream } from './stream-mapping.js';

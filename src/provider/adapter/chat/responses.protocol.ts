@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
-import { isRecord, recordIn, recordsIn, textIn, wholeNumberIn } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import {
+  isRecord,
+  recordIn,
+  recordsIn,
+  textIn,
+  wholeNumberIn,
+  errorInAnswer,
+} from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import { bearerOf, EventStreamDecoder } from '../model-call.js';
 import type { Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
-import { errorInAnswer, protocolError } from '../upstream.error.js';
+import { protocolError } from '../upstream.error.js';
 import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
   ChatCall,

@@ -1,8 +1,15 @@
-import { firstRecordIn, isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import {
+  firstRecordIn,
+  isRecord,
+  recordIn,
+  wholeNumberIn,
+  isJson,
+  parseRecord,
+} from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { StreamDecoder, Usage } from '../model-call.js';
 import { msg } from '../../../platform/message/index.js';
-import { cutError, isJson, parseRecord, protocolError, UpstreamError } from '../upstream.error.js';
+import { cutError, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Secrets } from '../safe-text.js';
 import { endOfEvent } from '../model-call.js';
 import { splitThinking, StopSequences, ThinkTags, ToolCallCollector } from './answer-text.js';

@@ -2,14 +2,8 @@ import { z } from 'zod';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import { EventStreamDecoder } from '../model-call.js';
-import {
-  cutError,
-  errorInAnswer,
-  parseJson,
-  protocolError,
-  UpstreamError,
-  upstreamErrorOf,
-} from '../upstream.error.js';
+import { cutError, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
+import { errorInAnswer, parseJson } from '../vendor-json.js';
 import { msg } from '../../../platform/message/index.js';
 import { namedGeneration } from './chat.adapter.js';
 import type { ChatCall, ChatPart, FinishReason, GenerationNames } from './chat.adapter.js';

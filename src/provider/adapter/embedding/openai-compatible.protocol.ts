@@ -7,10 +7,10 @@ import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js'
 import { besideEndpoint, listModels } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
 import { NamedAdapter } from '../named-adapter.js';
-import { protocolError, throwIfError } from '../upstream.error.js';
+import { protocolError } from '../upstream.error.js';
+import { throwIfError, recordIn, wholeNumberIn } from '../vendor-json.js';
 import type { Vendor } from '../named-adapter.js';
-import { recordIn, wholeNumberIn } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
 import { toVectors } from './embedding.adapter.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';

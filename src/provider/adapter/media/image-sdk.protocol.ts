@@ -5,9 +5,9 @@ import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import { pause, retryCall } from '../model-call.js';
-import { errorInAnswer, UpstreamError } from '../upstream.error.js';
+import { UpstreamError } from '../upstream.error.js';
+import { errorInAnswer, isRecord, recordIn } from '../vendor-json.js';
 import { endpointOf } from '../address.js';
-import { isRecord, recordIn } from '../json-fields.js';
 import type { Secrets } from '../safe-text.js';
 import {
   getMedia,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
-import { isRecord } from '../json-fields.js';
+import { isRecord, errorInAnswer } from '../vendor-json.js';
 import { withoutSecrets } from '../safe-text.js';
 import type { Secrets } from '../safe-text.js';
-import { errorInAnswer, UpstreamError } from '../upstream.error.js';
+import { UpstreamError } from '../upstream.error.js';
 import type { MediaResult, MediaType } from './media.adapter.js';
 import { typeOfLink, USUAL_TYPE } from './media-type.js';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
-import { errorInAnswer, protocolError } from '../upstream.error.js';
+import { protocolError } from '../upstream.error.js';
+import { errorInAnswer } from '../vendor-json.js';
 import { jsonOf, postFormToModel } from '../model-call.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';

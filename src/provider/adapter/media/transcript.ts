@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import { msg } from '../../../platform/message/index.js';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
-import { isRecord } from '../json-fields.js';
-import type { JsonRecord } from '../json-fields.js';
+import { isRecord, errorInAnswer, parseJson, parseRecord } from '../vendor-json.js';
+import type { JsonRecord } from '../vendor-json.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
 import { EventStreamDecoder } from '../model-call.js';
-import {
-  cutError,
-  errorInAnswer,
-  parseJson,
-  parseRecord,
-  protocolError,
-  upstreamErrorOf,
-} from '../upstream.error.js';
+import { cutError, protocolError, upstreamErrorOf } from '../upstream.error.js';
 import { isTextFormat } from './media.adapter.js';
 import type { Transcript, TranscriptEvent, TranscriptFormat } from './media.adapter.js';
 

@@ -7,8 +7,8 @@ import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
-import { protocolError, throwIfError, UpstreamError } from '../upstream.error.js';
-import { isRecord, recordIn, wholeNumberIn } from '../json-fields.js';
+import { protocolError, UpstreamError } from '../upstream.error.js';
+import { throwIfError, isRecord, recordIn, wholeNumberIn } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
 import type { RankedDocument, RerankAdapter, RerankAnswer, RerankCall } from './rerank.adapter.js';
 

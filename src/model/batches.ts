@@ -2,6 +2,15 @@ import { UpstreamError } from '../provider/index.js';
 import type { ModelFindings } from './findings/model.findings.js';
 import type { ResolvedModel } from './model.resolver.js';
 
+/** The items in their order, at most `size` together. */
+export function inBatches<T>(items: readonly T[], size: number): (readonly T[])[] {
+  const batches: (readonly T[])[] = [];
+  for (let start = 0; start < items.length; start += size) {
+    batches.push(items.slice(start, start + size));
+  }
+  return batches;
+}
+
 /**
  * The number of texts for each of the calls that replace a failed call of `count` texts. A limit that the refusal names is stored
  * for the model, as `maxInputs`. Undefined where fewer texts would not help.

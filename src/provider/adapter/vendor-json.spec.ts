@@ -1,12 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  errorIn,
-  errorInAnswer,
-  errorOfAnswer,
-  parseRecord,
-  throwIfError,
-  UpstreamError,
-} from './upstream.error.js';
+import { UpstreamError } from './upstream.error.js';
+import { errorIn, errorInAnswer, errorOfAnswer, parseRecord, throwIfError } from './vendor-json.js';
 import { isWebPage } from './safe-text.js';
 
 // Bodies in the wording of public reports, each named after its service: issues of BerriAI/litellm, vllm-project/vllm, ggml-org/llama.cpp,

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { asMessage } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
-import { smallerBatch } from './batch-limits.js';
+import { smallerBatch } from './batches.js';
 
 function refusal(vendorText: string, status = 400): UpstreamError {
   const message = asMessage(vendorText);
