@@ -29,7 +29,7 @@ beforeAll(async () => {
   standIn = await startSimulator();
   plinth = await Plinth.start({
     CHAT_ATTEMPTS: '1',
-    CHAT_IDLE_TIMEOUT_SECONDS: '3',
+    CHAT_IDLE_TIMEOUT_SECONDS: '2',
   });
   // All faults are those of one address.
   plinth.app.get(UpstreamHealth).maxFailures = 1_000;
@@ -117,7 +117,25 @@ async function streamed(model: string) {
   };
 }
 
-const FAULTS = streamFaults('chat-completions').map((fault) => [fault.words, fault] as const);
+/**
+ * One of each kind for which chats and /v1 have paths of their own. Every other fault is tested with the calls themselves
+ * (src/model/calls/stream-faults.spec.ts), which hand it on as a failure of one of these kinds.
+ */
+const KINDS = [
+  'status-400',
+  'status-429',
+  'hold',
+  'chunks-20--cut-0',
+  'chunks-20--reset-3',
+  'chunks-20--error-5--onewrite',
+  'chunks-20--stall-2',
+];
+
+const FAULTS = streamFaults('chat-completions')
+  .filter(({ words }) => KINDS.includes(words))
+  .map((fault) => [fault.words, fault] as const);
+
+it('knows the kinds of faults', () => expect(FAULTS).toHaveLength(KINDS.length));
 
 describe.each(FAULTS)('the fault %s of a model with a fallback', (_, fault) => {
   const { text, kind, isRefusal = false } = fault;
