@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe } from '@jest/globals';
+import { afterEach, beforeEach, describe } from '@jest/globals';
 import axe from 'axe-core';
 import type { AxeResults, RunOptions } from 'axe-core';
 import { chromium } from 'playwright-core';
@@ -35,8 +35,23 @@ if (missing !== undefined) {
   process.stdout.write(`Skipped: ${missing}\n`);
 }
 
-/** As describe; skipped where there is no Chromium or no built console. */
-export const describeConsole = missing === undefined ? describe : describe.skip;
+/** The browsers that the running test has opened; undefined between tests. */
+let openedByTest: Set<BrowserContext> | undefined;
+
+/**
+ * As describe; skipped where there is no Chromium or no built console. What a test opens is closed after it: an open page goes on
+ * asking the service, and takes time from the tests that follow.
+ */
+export function describeConsole(name: string, suite: () => void): void {
+  (missing === undefined ? describe : describe.skip)(name, () => {
+    beforeEach(() => void (openedByTest = new Set()));
+    suite();
+    afterEach(async () => {
+      for (const context of openedByTest ?? []) await context.close();
+      openedByTest = undefined;
+    });
+  });
+}
 
 /** Playwright's own limit for one step is 30 seconds, which a loaded machine needs for a page at times. */
 const STEP_MS = 60_000;
@@ -67,7 +82,6 @@ export interface SignedIn extends Look {
 export class Console {
   private readonly problems: string[] = [];
   private expected: readonly RegExp[] = [];
-  private readonly contexts = new Set<BrowserContext>();
 
   private constructor(
     readonly plinth: Plinth,
@@ -136,7 +150,6 @@ export class Console {
 
   /** Closes everything. Throws what the pages of the suite have complained about and no test has expected. */
   async close(): Promise<void> {
-    for (const context of this.contexts) await context.close();
     await this.browser.close();
     await this.plinth.stop();
     await this.simulator.close();
@@ -157,7 +170,7 @@ export class Console {
       reducedMotion: 'reduce',
       timezoneId: timeZone,
     });
-    this.contexts.add(context);
+    openedByTest?.add(context);
     context.setDefaultTimeout(STEP_MS);
     // Once for each browser: what a page changes stays after a reload.
     const entries = JSON.stringify(Object.entries(kept));
