@@ -50,7 +50,6 @@ const rooms = {
   attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
   'compatible-api': ['answer', 'files', 'anthropic', 'openai', 'gemini', 'batch'],
   harness: [
-    'fault',
     'protocol',
     'workspace',
     'sandbox',

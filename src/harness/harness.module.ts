@@ -22,9 +22,8 @@ import { FileChanges } from './change/file-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
 import { UndoService } from './engine/undo/undo.service.js';
-import { ContextBuilder } from './context/context.builder.js';
+import { ContextBuilder, SurroundingsReader } from './context/context.builder.js';
 import { SummaryWriter } from './context/compaction.js';
-import { SurroundingsReader } from './context/system.text.js';
 import { ControlController } from './api/control/control.controller.js';
 import {
   HarnessSwitches,
@@ -39,8 +38,7 @@ import { EventController, FollowController } from './api/event/event.controller.
 import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
 import { EventRetention } from './engine/event.retention.js';
-import { RunLedger } from './store/run.ledger.js';
-import { RunStore } from './store/run.store.js';
+import { RunLedger, RunStore } from './store/run.ledger.js';
 import { RunOpener } from './engine/run.context.js';
 import { ToolConsent } from './engine/tool.consent.js';
 import {

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PathProtection } from '../../src/harness/protocol/policy.js';
-import type { ToolErrorCode } from '../../src/harness/fault/tool.error.js';
+import type { ToolErrorCode } from '../../src/harness/protocol/tool-call.js';
 
 /** Stands in every file outside of the workspace; nothing that a tool answers may hold it. */
 export const OUTSIDE_TEXT = 'THE-TEXT-OF-THE-OUTSIDE';

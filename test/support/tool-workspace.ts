@@ -14,7 +14,7 @@ import { loadConfig } from '../../src/platform/config/index.js';
 import { HarnessRun } from '../../src/harness/store/harness.entity.js';
 import { SecretMask } from '../../src/harness/store/secret-mask.js';
 import { RunSkills } from '../../src/harness/store/message.repository.js';
-import { ToolError } from '../../src/harness/fault/tool.error.js';
+import { ToolError } from '../../src/harness/protocol/tool-call.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../../src/harness/tool/tool.js';
 import { Workspace } from '../../src/harness/workspace/workspace.js';
 import { layOutside } from './path-attacks.js';

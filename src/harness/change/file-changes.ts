@@ -8,7 +8,8 @@ import type * as diffWorker from './diff/diff.worker.js';
 import type { Compared, CompareTask } from './diff/diff.worker.js';
 import type { FileDiff } from './diff/unified-diff.js';
 import { WorkerThread } from './worker-thread.js';
-import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
+import { RollBackFailedError, ToolError, kindOf } from '../protocol/tool-call.js';
+import type { FileOperation, FileState, PlannedFile } from '../protocol/tool-call.js';
 import type { FilesFound } from '../protocol/run.state.js';
 import { cutLines } from '../protocol/values.js';
 import { yieldingChunks } from '../protocol/yielding-chunks.js';
@@ -17,8 +18,6 @@ import { FileChangeRepository } from '../store/effect.repository.js';
 import type { NewFileChange } from '../store/effect.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
-import { kindOf } from '../workspace/file-operation.js';
-import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 
 /** A content by its hash, with the mode of FileState. */
@@ -50,7 +49,7 @@ export interface NetChange<Change = Recorded> {
 }
 
 /** Totals of a run's changes. The etag is another one whenever the difference is. */
-export interface DiffTotals {
+interface DiffTotals {
   readonly files: number;
   readonly additions: number;
   readonly deletions: number;
@@ -110,7 +109,7 @@ export function netChangeOf<Change extends Recorded>(
   return { path, op, before, after, restorable, changes };
 }
 
-export async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {
+async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of yieldingChunks(nets)) {
     hash.update(JSON.stringify(piece.map(({ path, before, after }) => [path, before, after])));

@@ -7,7 +7,7 @@ import { estimateMessagesTokens, estimateTokens, UpstreamCalls } from '../../mod
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import type { ChatMessage } from '../../provider/index.js';
+import type { CallLimits, ChatMessage } from '../../provider/index.js';
 import { countedUsage, isPrunable, render } from './rendering.js';
 import type { ContextParts, CountedUsage, DataMark, Rendering, Unit } from './rendering.js';
 import type { Compaction } from '../protocol/run.state.js';
@@ -39,7 +39,7 @@ export class ContextOverflowError extends Error {
   }
 }
 
-export interface SummaryWish {
+interface SummaryWish {
   /** Units to summarize, beside those that the former summary covers. */
   readonly units: readonly Unit[];
   /** Empty when there is none yet. */
@@ -52,7 +52,7 @@ export interface Summary {
 }
 
 /** The service that was to write a summary is unavailable. */
-export interface NoSummary {
+interface NoSummary {
   readonly failure: Error;
 }
 
@@ -208,7 +208,17 @@ const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as
 const SHORTENED_PART_CHARS = 200;
 
 const CONNECT_MS = 10_000;
-export const MAX_MODEL_CALL_MS = 600_000;
+const MAX_MODEL_CALL_MS = 600_000;
+
+/** Time limits of each model call of a run, summaries included. */
+export function modelCallLimits(config: Config): CallLimits {
+  return {
+    connectMs: CONNECT_MS,
+    idleMs: config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
+    totalMs: MAX_MODEL_CALL_MS,
+  };
+}
+
 const MAX_TRIES = 2;
 /** Limit of the summary's answer: a share of the tokens that may be sent, and a number of tokens. */
 const ANSWER_SHARE = 1 / 10;
@@ -264,11 +274,7 @@ export class SummaryWriter {
     const messages = summaryRequest(wish, mark, Math.floor(limit * REQUEST_SHARE));
     const answer = await this.calls.complete(model, () => ({ messages, maxTokens }), {
       use: { caller, feature: 'harness' },
-      limits: {
-        connectMs: CONNECT_MS,
-        idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
-        totalMs: MAX_MODEL_CALL_MS,
-      },
+      limits: modelCallLimits(this.config),
       signal,
       attempts: MAX_TRIES,
     });

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { identityOf } from '../../platform/filesystem/index.js';
 import { Workspace } from '../workspace/workspace.js';
-import { listingOf, prefaceOf } from './system.text.js';
+import { listingOf, prefaceOf } from './context.builder.js';
 
 let root: string;
 

@@ -3,8 +3,8 @@ import { estimateTokens } from '../../model/index.js';
 import { RunSkills } from '../store/message.repository.js';
 import type { StoredSkill } from '../store/message.repository.js';
 import { DataMark } from './rendering.js';
-import { systemText } from './system.text.js';
-import type { SystemFacts } from './system.text.js';
+import { systemText } from './context.builder.js';
+import type { SystemFacts } from './context.builder.js';
 
 const run = {
   permissionMode: 'WORKSPACE_WRITE',

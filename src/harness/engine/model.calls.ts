@@ -15,7 +15,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../provider/index.js';
-import { MAX_MODEL_CALL_MS } from '../context/compaction.js';
+import { modelCallLimits } from '../context/compaction.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/rendering.js';
 import { costOf, totalCost } from '../protocol/run.state.js';
@@ -27,13 +27,12 @@ import type { EventDraft } from '../store/event.catalogue.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/message.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import type { RunLedger } from '../store/run.ledger.js';
-import type { RunWriter } from '../store/run.ledger.js';
+import type { RunLedger, RunWriter } from '../store/run.ledger.js';
+import { RunStore } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import type { MaskedText } from '../store/secret-mask.js';
 import { storableText } from '../store/columns.repository.js';
 import { ToolRegistry } from '../tool/tools.js';
-import { RunStore } from '../store/run.store.js';
 import type { RunContext, RunLease } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
@@ -92,7 +91,6 @@ function abandonedCode(failure: UpstreamError | LimitReachedError): string {
 const MAX_TRIES = 3;
 const BACKOFF = 4;
 const MAX_RETRY_AFTER_MS = 60_000;
-const CONNECT_MS = 10_000;
 const MAX_PROVIDER_ID_CHARS = 200;
 const MAX_TOOL_NAME_CHARS = 100;
 
@@ -125,8 +123,8 @@ export class ModelCalls {
     const iteration = context.run.iteration + 1;
     const trail = new CallTrail();
     for (let attempt = 1; ; attempt += 1) {
-      const gone = await this.refresh(context);
-      if (gone) return gone;
+      const unavailable = await this.refresh(context);
+      if (unavailable) return unavailable;
       const answer = await this.begin(context, request, { iteration, attempt });
       try {
         await this.receive(context, request, { answer, trail });
@@ -293,11 +291,7 @@ export class ModelCalls {
       sequence,
       mask: this.mask,
     });
-    const limits = {
-      connectMs: CONNECT_MS,
-      idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
-      totalMs: MAX_MODEL_CALL_MS,
-    };
+    const limits = modelCallLimits(this.config);
     const startedAt = performance.now();
     try {
       const callOf = (now: ResolvedChatModel): ReturnType<typeof chatCall> => {

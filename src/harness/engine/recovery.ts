@@ -10,15 +10,15 @@ import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import type { SnapshotTarget } from '../change/snapshot/workspace.snapshots.js';
 import { outputOf, PartialOutputs, ToolResults } from './tool.results.js';
 import type { ClaimedRun, RunLease } from './run.context.js';
-import { RollBackFailedError } from '../fault/tool.error.js';
+import { RollBackFailedError } from '../protocol/tool-call.js';
+import type { FileOperation } from '../protocol/tool-call.js';
 import { reconciliationOf } from '../protocol/run.state.js';
 import type { EffectState, FilesFound, Reconciliation } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
-import type { FileOperation } from '../workspace/file-operation.js';
 import { Workspace } from '../workspace/workspace.js';
-import { RunStore } from '../store/run.store.js';
+import { RunStore } from '../store/run.ledger.js';
 
 /** Removes what commands have made under protected names whose process was lost before it could do so. */
 @Injectable()

@@ -17,7 +17,7 @@ import { Workspace } from '../workspace/workspace.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
 import { HarnessSkills } from '../context/skills.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import { RunStore } from '../store/run.store.js';
+import { RunStore } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 
 /** A claimed run before anything else happens to it. */

@@ -9,7 +9,7 @@ import type { StopReason } from '../protocol/run.state.js';
 import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import type { PastCall } from '../store/effect.repository.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
-import { RunStore } from '../store/run.store.js';
+import { RunStore } from '../store/run.ledger.js';
 import { ToolResults } from './tool.results.js';
 
 const NOT_RUN = 'Not run: the run ended before this call began.';

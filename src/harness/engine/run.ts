@@ -45,10 +45,9 @@ import type { RunClaim } from '../protocol/run.state.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import { RUN_JOB } from '../store/run.ledger.js';
+import { RUN_JOB, RunStore } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
 import type { DueRun } from '../store/run.repository.js';
-import { RunStore } from '../store/run.store.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import { WorkspaceGoneError } from '../workspace/workspace-roots.js';
 
@@ -144,8 +143,8 @@ export class RunLoop {
   private async callModel(context: RunContext): Promise<StepResult> {
     const { lease } = context;
     try {
-      const gone = await this.model.refresh(context);
-      if (gone) return await this.conclude(context, gone);
+      const unavailable = await this.model.refresh(context);
+      if (unavailable) return await this.conclude(context, unavailable);
       const tools = this.tools.offered(context);
       const request = await this.contexts.build({ ...context, tools, signal: lease.signal });
       await this.model.recordCompaction(context, request);
@@ -451,8 +450,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
   private async expireLost(): Promise<void> {
     const leasedRuns = await this.store.runs.leasedRuns(AT_ONCE);
-    const lost = leasedRuns.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
-    await this.forEach(lost, 'Failed to expire lease of ended process', (row) =>
+    const endedLeases = leasedRuns.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
+    await this.forEach(endedLeases, 'Failed to expire lease of ended process', (row) =>
       this.store.runs.expire(row),
     );
   }
@@ -555,8 +554,13 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const session = await this.store.sessions.find(tenantId, sessionId);
     if (!session) return undefined;
     const { workspace } = session;
-    const taken = await this.store.locks.take({ tenantId, workspace, runId: id, fence: fence + 1 });
-    return taken ? undefined : 'workspace_busy';
+    const isLocked = await this.store.locks.take({
+      tenantId,
+      workspace,
+      runId: id,
+      fence: fence + 1,
+    });
+    return isLocked ? undefined : 'workspace_busy';
   }
 
   /** Records once why the run still waits. */

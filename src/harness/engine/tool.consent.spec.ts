@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { shownCommand, shownFiles } from './tool.consent.js';
-import type { PlannedFile } from '../workspace/file-operation.js';
+import type { PlannedFile } from '../protocol/tool-call.js';
 
 describe('what is shown of a call', () => {
   it('holds no mark of the server that the command has written itself', () => {

@@ -2,7 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { UserCallers } from '../../identity/index.js';
 import type { Comparison } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
-import { ToolError } from '../fault/tool.error.js';
+import { ToolError } from '../protocol/tool-call.js';
+import type { FileOperation, PlannedFile } from '../protocol/tool-call.js';
 import { availableDecisions, decidePolicy } from '../protocol/policy.js';
 import type {
   ApprovalPreview,
@@ -16,17 +17,13 @@ import type { ApprovalAsk, ApprovalRow } from '../store/approval.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
+import { RunStore } from '../store/run.ledger.js';
 import { HarnessSwitches } from '../store/run.repository.js';
-import { RunStore } from '../store/run.store.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { givenArguments } from '../tool/tool.js';
 import type { BoundCall } from '../tool/tool.js';
-import type { FileOperation, PlannedFile } from '../workspace/file-operation.js';
 import { callerOf } from './run.context.js';
 import type { RunContext } from './run.context.js';
-
-/** An approval that is not decided by then expires. */
-const APPROVAL_HOURS = 24;
 
 /** Effect of a call, for the policy and for the person who may be asked. */
 export interface Intent {
@@ -126,7 +123,7 @@ export class ToolConsent {
   async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
     if (asks.length === 0) return [];
     const { run } = writer;
-    const rows = await this.store.approvals.insert(run, asks, APPROVAL_HOURS);
+    const rows = await this.store.approvals.insert(run, asks);
     for (const row of rows) {
       const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
       const { modelDescription, preview } = row;
@@ -186,7 +183,7 @@ const NO_PREVIEW: ApprovalPreview = {
 };
 
 /** A call that neither runs a command nor changes a file. */
-export function shownTitle(title: string): ShownCall {
+function shownTitle(title: string): ShownCall {
   return { summary: shortened(title, MAX_SUMMARY_CHARS), preview: NO_PREVIEW };
 }
 

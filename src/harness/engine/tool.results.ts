@@ -1,3 +1,4 @@
+import { SKILL_TOOL } from '../store/message.repository.js';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
@@ -8,8 +9,8 @@ import { Artifacts, BlobStore, writeNew } from '../change/blob.store.js';
 import { FileChanges, foldersOf } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/file-changes.js';
 import type { RunContext } from './run.context.js';
-import { ToolError } from '../fault/tool.error.js';
-import type { ToolErrorCode } from '../fault/tool.error.js';
+import { ToolError } from '../protocol/tool-call.js';
+import type { ToolErrorCode, FileOperation } from '../protocol/tool-call.js';
 import type { SettledEffectState } from '../protocol/run.state.js';
 import { firstBytes, shortened, visibleLine } from '../protocol/values.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
@@ -19,12 +20,11 @@ import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
+import { RunStore } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { boundCall, givenArguments } from '../tool/tool.js';
 import type { BoundCall, ShellOutcome, ToolOutcome } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
-import type { FileOperation } from '../workspace/file-operation.js';
-import { RunStore } from '../store/run.store.js';
 
 /** Interval of writes, and so the output that a crash may lose. */
 const WRITE_EVERY_MS = 3_000;
@@ -269,7 +269,7 @@ export class ToolResults {
     const durationMs = performance.now() - startedAt;
     const { lease, run, secrets } = context;
     const { toolCallId } = effect;
-    const longest = effect.toolName === 'activate_skill' ? MAX_SKILL_BYTES : MAX_RESULT_BYTES;
+    const longest = effect.toolName === SKILL_TOOL ? MAX_SKILL_BYTES : MAX_RESULT_BYTES;
     const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
     const result = cut(this.mask.apply(outcome.content, secrets), longest);
     const summary = this.mask.apply(outcome.summary, secrets);

@@ -13,9 +13,9 @@ import { shownFiles, ToolConsent } from './tool.consent.js';
 import type { ShownCall } from './tool.consent.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome, ExecutedCall } from './tool.results.js';
-import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
-import type { Plan } from '../protocol/plan.js';
-import type { FileSubject, Grants, PolicySubject } from '../protocol/policy.js';
+import { RollBackFailedError, ToolError } from '../protocol/tool-call.js';
+import type { FileOperation } from '../protocol/tool-call.js';
+import type { Plan, FileSubject, Grants, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants } from '../store/approval.repository.js';
@@ -23,7 +23,7 @@ import type { ApprovalAsk } from '../store/approval.repository.js';
 import { planData, proposalEvents, stepIdOf } from '../store/event.catalogue.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
-import { RunStore } from '../store/run.store.js';
+import { RunStore } from '../store/run.ledger.js';
 import { boundCall, givenArguments } from '../tool/tool.js';
 import type {
   BoundCall,
@@ -38,7 +38,6 @@ import type {
   ToolContext,
 } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
-import type { FileOperation } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 
 const MAX_PARALLEL_READS = 4;

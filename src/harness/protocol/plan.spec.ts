@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalJson, planHash, planMarkdown } from './plan.js';
+import { canonicalJson, planHash, planMarkdown } from './policy.js';
+import type { Plan } from './policy.js';
 import { planData, proposalEvents } from '../store/event.catalogue.js';
-import type { Plan } from './plan.js';
 
 const content = {
   summary: 'Fix add()',

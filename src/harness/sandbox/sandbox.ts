@@ -7,11 +7,15 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { packageFolder } from '../../platform/filesystem/index.js';
 import { overlap } from '../workspace/workspace-path.js';
-import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
+import {
+  forgetPlantedPaths,
+  removePlantedPaths,
+  runInSandbox,
+  SandboxUnavailableError,
+} from './sandbox.run.js';
+import type { SandboxPlace, SandboxRequest, SandboxResult } from './sandbox.run.js';
 import type { LimitHolders } from './resource-limits.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
-import type { SandboxPlace, SandboxRequest, SandboxResult } from './sandbox.run.js';
-import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
 const MIB = 2 ** 20;
@@ -128,7 +132,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<void> {
     await this.afterEarlier(workspace, signal, async () => {
-      const options = { kept: this.place.removed, signal };
+      const options = { storeFolder: this.place.removed, signal };
       const { removed } = await removePlantedPaths(workspace, before, options);
       this.logRemoved(workspace, removed);
     });

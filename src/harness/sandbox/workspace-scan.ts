@@ -9,7 +9,7 @@ import {
   realpath,
   stat,
 } from 'node:fs/promises';
-import { ToolError } from '../fault/tool.error.js';
+import { ToolError } from '../protocol/tool-call.js';
 import { yieldingChunks } from '../protocol/yielding-chunks.js';
 import {
   classifyName,
@@ -20,9 +20,9 @@ import {
   PROTECTED_FOLDERS,
   repositoryPart,
   UNPROTECTED,
+  holdsSecret,
 } from '../workspace/protected-path.js';
 import type { PathClass } from '../workspace/protected-path.js';
-import { holdsSecret } from '../workspace/secret-content.js';
 
 /**
  * A path below the workspace's root, one character a byte (latin1): names on Linux are bytes, and a name that is no

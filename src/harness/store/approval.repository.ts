@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { canonicalJson } from '../protocol/plan.js';
-import { Grants } from '../protocol/policy.js';
+import { canonicalJson, Grants } from '../protocol/policy.js';
 import type {
   ApprovalPreview,
   ApprovalState,
@@ -15,7 +14,7 @@ import { columnsOf, insertionOf, storableJson, storableText } from './columns.re
 import type { RunKey } from './event.repository.js';
 import { HarnessApproval, HarnessGrant } from './harness.entity.js';
 import type { HarnessEffect, HarnessRun } from './harness.entity.js';
-import type { FileOperation } from '../workspace/file-operation.js';
+import type { FileOperation } from '../protocol/tool-call.js';
 
 /** A tool call that may go on only with the consent of a person. */
 export interface ApprovalAsk {
@@ -107,17 +106,16 @@ const WAITING_SINCE = `coalesce((SELECT v.create_time FROM harness_event v
      WHERE v.tenant_id = $1 AND v.run_id = r.id AND v.type IN ('run.waiting_for_input', 'run.suspended')
      ORDER BY v.sequence DESC LIMIT 1), r.update_time) AS "waitingSince"`;
 
+/** Age at which an undecided approval expires. */
+const APPROVAL_HOURS = 24;
+
 /** The approvals of runs, what else waits for a person, and the consents that hold for a session. Call every change while the run's row is locked. */
 @Injectable()
 export class ApprovalRepository {
   constructor(private readonly database: Database) {}
 
   /** Stores asks as pending, in their order. */
-  async insert(
-    run: HarnessRun,
-    asks: readonly ApprovalAsk[],
-    hours: number,
-  ): Promise<ApprovalRow[]> {
+  async insert(run: HarnessRun, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
     const values = asks.map((ask) => ({
       ...ask,
       id: newId(),
@@ -130,10 +128,10 @@ export class ApprovalRepository {
            arguments_json, arguments_sha256, subject_hash, grantable, grants, notes, state, expires_at)
        SELECT $1, $2, $3, $4, (a ->> 'id')::uuid, (a ->> 'toolCallId')::uuid, a ->> 'toolName', a ->> 'summary',
               a ->> 'modelDescription', a -> 'preview', a ->> 'argumentsJson', a ->> 'argumentsSha256', a ->> 'subjectHash', a -> 'grants' <> '[]',
-              a -> 'grants', a -> 'notes', 'PENDING', now() + make_interval(hours => $6)
+              a -> 'grants', a -> 'notes', 'PENDING', now() + make_interval(hours => ${APPROVAL_HOURS})
          FROM jsonb_array_elements($5::jsonb) AS a
        RETURNING ${COLUMNS}`,
-      [run.tenantId, run.sessionId, run.id, run.userId, storableJson(values), hours],
+      [run.tenantId, run.sessionId, run.id, run.userId, storableJson(values)],
     );
     return values.flatMap(({ id }) => rows.filter((row) => row.id === id));
   }

@@ -15,7 +15,7 @@ import {
 import type { RunKey } from './event.repository.js';
 import { HarnessArtifact, HarnessEffect, HarnessFileChange } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
-import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
+import type { FileOperation, SeenFile } from '../protocol/tool-call.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<

@@ -1,6 +1,5 @@
-import type { ApprovalPreview, Decision } from '../protocol/policy.js';
-import { planMarkdown } from '../protocol/plan.js';
-import type { Plan } from '../protocol/plan.js';
+import type { ApprovalPreview, Decision, Plan } from '../protocol/policy.js';
+import { planMarkdown } from '../protocol/policy.js';
 import type { EffectState, Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 
 /** Data of every event about the run's status. `revision` is the run's. */

@@ -25,6 +25,8 @@ import type {
   GrantKind,
   GrantSubject,
   PermissionMode,
+  Plan,
+  PlanReceipt,
 } from '../protocol/policy.js';
 import type { ProviderState } from '../../provider/index.js';
 import type {
@@ -43,8 +45,7 @@ import type {
   StopReason,
   WaitKind,
 } from '../protocol/run.state.js';
-import type { Plan, PlanReceipt } from '../protocol/plan.js';
-import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
+import type { FileOperation, SeenFile } from '../protocol/tool-call.js';
 import type { EventType } from './event.catalogue.js';
 
 /** Work of the harness in one workspace, with one model, under one mode and policy. Its runs follow each other. */

@@ -335,7 +335,7 @@ export class SkillRepository {
   async isActive({ tenantId, id }: RunKey, name: string, toolCallId: string): Promise<boolean> {
     const rows = await this.database.query(
       `SELECT 1 FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = $2 AND tool_name = 'activate_skill' AND state = 'SUCCEEDED'
+        WHERE tenant_id = $1 AND run_id = $2 AND tool_name = '${SKILL_TOOL}' AND state = 'SUCCEEDED'
           AND tool_call_id <> $3 AND input ->> 'name' = $4 LIMIT 1`,
       [tenantId, id, toolCallId, name],
     );

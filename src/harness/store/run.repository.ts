@@ -256,7 +256,7 @@ export interface DueRun {
 }
 
 /** A leased run, and the process that holds its lease. */
-export interface HeldRow extends DueRun {
+export interface LeasedRow extends DueRun {
   readonly leaseOwner: string;
   readonly leaseBoot: string;
 }
@@ -518,9 +518,9 @@ export class RunRepository {
   }
 
   /** At most `limit` leased runs, longest since renewal first. */
-  async leasedRuns(limit: number): Promise<HeldRow[]> {
+  async leasedRuns(limit: number): Promise<LeasedRow[]> {
     return acrossTenants('sweep of lost leases', () =>
-      this.database.query<HeldRow>(
+      this.database.query<LeasedRow>(
         `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run
         WHERE status = 'RUNNING' AND lease_until > now() ORDER BY lease_until LIMIT $1`,
         [limit],
@@ -529,7 +529,7 @@ export class RunRepository {
   }
 
   /** Ends the lease of an owner that is gone, so that no run waits for it to run out. */
-  async expire({ tenantId, id, leaseOwner }: HeldRow): Promise<void> {
+  async expire({ tenantId, id, leaseOwner }: LeasedRow): Promise<void> {
     await this.database.query(
       `UPDATE harness_run SET lease_until = now()
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 RETURNING id`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TimeLimit } from './text.js';
+import { TimeLimit } from './tool.js';
 
 const never = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { placesOf, TextLines } from './text.js';
+import { placesOf, TextLines } from './tool.js';
 
 describe('TextLines', () => {
   it.each([

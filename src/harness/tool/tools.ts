@@ -4,11 +4,16 @@ import type { ToolDefinition } from '../../provider/index.js';
 import type { EffectClass } from '../protocol/run.state.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
 import { DeleteFileTool, EditFileTool, WriteFileTool } from './editing/edit.tools.js';
-import { AskUserTool, PlanCreateTool, PlanStepTool } from './planning/plan.tools.js';
+import {
+  AskUserTool,
+  PlanCreateTool,
+  PlanStepTool,
+  ActivateSkillTool,
+  ReadSkillResourceTool,
+} from './plan.tools.js';
 import { GlobFilesTool, SearchTextTool } from './reading/search.tools.js';
 import { ListFilesTool, ReadFileTool } from './reading/read.tools.js';
-import { ShellCommandTool } from './shell/shell.tool.js';
-import { ActivateSkillTool, ReadSkillResourceTool } from './skill/skill.tools.js';
+import { ShellCommandTool } from './shell.tool.js';
 import type { HarnessTool, OfferFacts } from './tool.js';
 
 /** Every tool by its name on the wire, in the order in which models are offered them. A new tool is one line here. */

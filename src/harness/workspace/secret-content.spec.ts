@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { holdsSecret } from './secret-content.js';
+import { holdsSecret } from './protected-path.js';
 
 let folder: string;
 beforeAll(() => {

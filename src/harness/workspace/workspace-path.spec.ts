@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ToolError } from '../fault/tool.error.js';
+import { ToolError } from '../protocol/tool-call.js';
 import { relativePath } from './workspace-path.js';
 
 const ROOT = '/srv/ws';

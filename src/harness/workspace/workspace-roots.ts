@@ -3,18 +3,15 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { ConflictError, DomainError, InvalidInputError } from '../../platform/error/index.js';
-import { identityOf, ObstacleError, packageFolder } from '../../platform/filesystem/index.js';
-import type { Obstacle } from '../../platform/filesystem/index.js';
+import { identityOf, packageFolder } from '../../platform/filesystem/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { TenantLifecycle } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ToolError } from '../fault/tool.error.js';
-import type { ToolErrorCode } from '../fault/tool.error.js';
 import { classifyPath } from './protected-path.js';
-import { displayPath, overlap, relativeTo } from './workspace-path.js';
+import { overlap, relativeTo } from './workspace-path.js';
 
 /** The folder of the session is no longer the one that the session was made for. */
 export class WorkspaceGoneError extends ConflictError {
@@ -27,14 +24,14 @@ export class WorkspaceGoneError extends ConflictError {
 }
 
 /** The operator has not allowed the folder; the message says what to change. */
-export class WorkspaceNotAllowedError extends InvalidInputError {
+class WorkspaceNotAllowedError extends InvalidInputError {
   constructor(message: Message) {
     super(message, { data: { errorCode: 'WORKSPACE_NOT_ALLOWED' } });
   }
 }
 
 /** Also the answer for a folder outside of the tenant's roots, so that callers do not learn what there is. */
-export class WorkspaceNotFoundError extends DomainError {
+class WorkspaceNotFoundError extends DomainError {
   readonly code = 404;
 
   constructor() {
@@ -43,56 +40,6 @@ export class WorkspaceNotFoundError extends DomainError {
       { data: { errorCode: 'WORKSPACE_NOT_FOUND' } },
     );
   }
-}
-
-const OBSTACLES: Readonly<Record<Obstacle, readonly [ToolErrorCode, string]>> = {
-  missing: ['NOT_FOUND', 'does not exist. Look with list_files or glob_files'],
-  link: ['SYMLINK_ESCAPE', 'leads over a symbolic link. Use the path of the file itself'],
-  'no-folder': ['NOT_A_FOLDER', 'is no folder, or leads through a file. Look with list_files'],
-  'no-file': ['NOT_A_FILE', 'is no regular file. Use list_files for a folder'],
-  'too-large': [
-    'TOO_LARGE',
-    'is larger than 64 MiB, and such files are not changed. Leave it, or change it with a command',
-  ],
-  denied: [
-    'FAILED',
-    'may not be used by the service. Leave it, or ask the user to change its permissions',
-  ],
-};
-
-const SYSTEM_ERRORS: Readonly<Record<string, readonly [ToolErrorCode, string]>> = {
-  ENOSPC: ['FAILED', 'cannot be written: the disk is full. Ask the user to make room'],
-  EDQUOT: ['FAILED', 'cannot be written: the disk quota is used up. Ask the user to make room'],
-  EFBIG: ['TOO_LARGE', 'is larger than the file system takes'],
-  EROFS: ['FAILED', 'lies on a read-only file system. Leave it'],
-  EXDEV: ['FAILED', 'lies on another file system than its folder. Leave it'],
-  EISDIR: ['NOT_A_FILE', 'is a folder. Give the path of a file'],
-  ENOTDIR: ['NOT_A_FOLDER', 'leads through a file. Look with list_files'],
-  ENOTEMPTY: ['FAILED', 'is a folder that is not empty'],
-  EEXIST: [
-    'CHANGED_MEANWHILE',
-    'was created by another program in the meantime. Read it and try again',
-  ],
-  ETXTBSY: ['FAILED', 'is a program that is running. Try again when it has ended'],
-  EBUSY: ['FAILED', 'is in use by the system. Leave it'],
-  EMFILE: ['FAILED', 'cannot be opened: the service has too many open files. Try again'],
-  ENFILE: ['FAILED', 'cannot be opened: the system has too many open files. Try again'],
-  EIO: ['FAILED', 'cannot be read or written: the disk reports an error. Tell the user'],
-  ESTALE: ['FAILED', 'cannot be reached: its network file system has changed. Try again'],
-};
-
-/** Converts errors about a path to words for a model; every other error, such as an abort, is returned unchanged. */
-export function asToolError(path: string, error: unknown): unknown {
-  const mapping =
-    error instanceof ObstacleError
-      ? OBSTACLES[error.obstacle]
-      : SYSTEM_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-  return mapping ? pathError(mapping[0], path, mapping[1]) : error;
-}
-
-/** `what` continues a sentence that begins with the path. */
-export function pathError(code: ToolErrorCode, path: string, what: string): ToolError {
-  return new ToolError(code, `${displayPath(path === '' ? '.' : path)} ${what}.`);
 }
 
 /** A folder that a session may work in. */

@@ -25,10 +25,9 @@ import {
 } from '../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../test/support/swapping.js';
 import { OpenFolder } from '../../platform/filesystem/index.js';
-import type { FileState } from './file-operation.js';
+import type { FileState } from '../protocol/tool-call.js';
+import { ToolError, newFileMode } from '../protocol/tool-call.js';
 import { sha256 } from '../protocol/values.js';
-import { ToolError } from '../fault/tool.error.js';
-import { newFileMode } from './file-operation.js';
 import { Workspace } from './workspace.js';
 import { WorkspaceGoneError } from './workspace-roots.js';
 

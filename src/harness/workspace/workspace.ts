@@ -4,14 +4,20 @@ import { stat } from 'node:fs/promises';
 import { closing, identityOf, ObstacleError, OpenFolder } from '../../platform/filesystem/index.js';
 import type { OpenFile } from '../../platform/filesystem/index.js';
 import { sha256 } from '../protocol/values.js';
-import { FOLDER_MODE, kindOf, LINK_MODE } from './file-operation.js';
-import type { FileState } from './file-operation.js';
-import { PathWalk } from './path-walk.js';
-import type { Arrival } from './path-walk.js';
+import { FOLDER_MODE, kindOf, LINK_MODE } from '../protocol/tool-call.js';
+import type { FileState } from '../protocol/tool-call.js';
+import {
+  PathWalk,
+  namesOf,
+  relativePath,
+  relativeTo,
+  asToolError,
+  pathError,
+} from './workspace-path.js';
+import type { Arrival } from './workspace-path.js';
 import { classifyPath, isRepository, repositoryPart } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
-import { asToolError, pathError, WorkspaceGoneError } from './workspace-roots.js';
-import { namesOf, relativePath, relativeTo } from './workspace-path.js';
+import { WorkspaceGoneError } from './workspace-roots.js';
 
 /** A file that was read. */
 export interface WorkspaceFile {

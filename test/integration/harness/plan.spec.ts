@@ -7,7 +7,7 @@ import type { ParkedRun } from '../../support/parked-runs.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import type { Answer, Session } from '../../support/session.js';
-import type { Plan } from '../../../src/harness/protocol/plan.js';
+import type { Plan } from '../../../src/harness/protocol/policy.js';
 
 type PlannedRun = ParkedRun & { readonly plan: Plan };
 

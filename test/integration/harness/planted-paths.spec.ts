@@ -5,8 +5,8 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { removePlantedPaths } from '../../../src/harness/sandbox/planted-paths.js';
-import type { Tidied } from '../../../src/harness/sandbox/planted-paths.js';
+import { removePlantedPaths } from '../../../src/harness/sandbox/sandbox.run.js';
+import type { Tidied } from '../../../src/harness/sandbox/sandbox.run.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 
 const describeWithSandbox = await describeSandboxed();
@@ -48,15 +48,15 @@ describeWithSandbox('what was there before', () => {
       return `${dev}:${ino}:${path === 'sub/.npmrc' ? birthtimeNs - 1n : birthtimeNs}`;
     };
     const before = ['sub/.npmrc', 'sub/.envrc'].map((path) => [path, identity(path)] as const);
-    const kept = join(box.folder, 'kept');
-    const { removed } = await removePlantedPaths(box.workspace, before, { kept });
+    const storeFolder = join(box.folder, 'kept');
+    const { removed } = await removePlantedPaths(box.workspace, before, { storeFolder });
     expect(removed).toEqual(['sub/.npmrc']);
     expect(readdirSync(box.at('sub'))).toEqual(['.envrc']);
   });
 
   it('is left as it is once the removal is no longer wanted', async () => {
     await using box = await TestSandbox.start({ 'sub/.npmrc': 'evil' });
-    const options = { kept: join(box.folder, 'kept'), signal: AbortSignal.abort() };
+    const options = { storeFolder: join(box.folder, 'kept'), signal: AbortSignal.abort() };
     await expect(removePlantedPaths(box.workspace, [], options)).rejects.toThrow('aborted');
     expect(readdirSync(box.at('sub'))).toEqual(['.npmrc']);
   });
@@ -175,7 +175,7 @@ describeWithSandbox('what a command plants', () => {
 /** Calls `removePlantedPaths` in a process of its own, as the user where that is given. */
 async function removeAs(
   user: number | undefined,
-  args: { root: string; kept: string },
+  args: { root: string; storeFolder: string },
 ): Promise<Tidied> {
   const child = spawn(process.execPath, [REMOVER, JSON.stringify(args)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -193,8 +193,8 @@ describe('a service that is not root', () => {
   itAsRoot('removes also what lies in folders that a command has closed', async () => {
     await using box = await TestSandbox.start();
     const user = 65_534;
-    const kept = join(box.folder, 'kept');
-    await mkdir(kept);
+    const storeFolder = join(box.folder, 'kept');
+    await mkdir(storeFolder);
     const closed: (readonly [string, number])[] = [
       ['closed', 0o000],
       ['unsearchable', 0o600],
@@ -205,12 +205,12 @@ describe('a service that is not root', () => {
     await mkdir(box.at('itself/.git/hooks'), { recursive: true });
     const own = readdirSync(box.workspace, { recursive: true, encoding: 'utf8' });
     for (const path of ['', ...own]) await chown(box.at(path), user, user);
-    for (const path of [box.folder, kept]) await chown(path, user, user);
+    for (const path of [box.folder, storeFolder]) await chown(path, user, user);
     await chmod(box.at('itself/.git'), 0o000);
     for (const [path, mode] of closed) await chmod(box.at(path), mode);
     await chmod(box.at('outer'), 0o000);
 
-    const { removed, opened } = await removeAs(user, { root: box.workspace, kept });
+    const { removed, opened } = await removeAs(user, { root: box.workspace, storeFolder });
     expect(opened).toBe(true);
     const all = ['closed/.git', 'itself/.git', 'outer/inner/.git', 'unsearchable/.git'];
     expect(removed).toEqual([...all, 'unwritable/.git']);
@@ -224,7 +224,7 @@ const isElsewhere = existsSync(ELSEWHERE) && statSync(ELSEWHERE).dev !== statSyn
 (isElsewhere ? describe : describe.skip)('a data folder on another file system', () => {
   it('gets what can be copied, and the workspace loses all of it', async () => {
     await using box = await TestSandbox.start();
-    const kept = await mkdtemp(join(ELSEWHERE, 'plinth-kept-'));
+    const storeFolder = await mkdtemp(join(ELSEWHERE, 'plinth-storeFolder-'));
     try {
       const deep = 'n'.repeat(200);
       await writeFile(
@@ -237,7 +237,7 @@ const isElsewhere = existsSync(ELSEWHERE) && statSync(ELSEWHERE).dev !== statSyn
       );
       const made = spawn('/usr/bin/bash', ['make.sh'], { cwd: box.workspace, stdio: 'inherit' });
       await once(made, 'close');
-      const { removed, opened } = await removeAs(undefined, { root: box.workspace, kept });
+      const { removed, opened } = await removeAs(undefined, { root: box.workspace, storeFolder });
       expect(opened).toBe(false);
       expect(removed).toContain('a/.git');
       expect(readdirSync(box.workspace).length).toBeGreaterThan(3);
@@ -245,10 +245,10 @@ const isElsewhere = existsSync(ELSEWHERE) && statSync(ELSEWHERE).dev !== statSyn
       expect(readdirSync(box.at('b'))).toEqual([]);
       expect(readdirSync(Buffer.from(`${box.workspace}/c\xff`, 'latin1'))).toEqual([]);
       expect(obeyed(box.workspace)).toEqual([]);
-      const [folder = ''] = readdirSync(kept);
-      expect(readFileSync(join(kept, folder, 'a/.git/config'), 'utf8')).toBe('x\n');
+      const [folder = ''] = readdirSync(storeFolder);
+      expect(readFileSync(join(storeFolder, folder, 'a/.git/config'), 'utf8')).toBe('x\n');
     } finally {
-      await rm(kept, { recursive: true, force: true });
+      await rm(storeFolder, { recursive: true, force: true });
     }
   });
 });

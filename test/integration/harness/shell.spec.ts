@@ -10,7 +10,7 @@ import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspa
 import { Sandbox } from '../../../src/harness/sandbox/sandbox.js';
 import type { ToolContext, ShellOutcome } from '../../../src/harness/tool/tool.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
-import { ShellCommandTool } from '../../../src/harness/tool/shell/shell.tool.js';
+import { ShellCommandTool } from '../../../src/harness/tool/shell.tool.js';
 import { pendingOf } from '../../support/approvals.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
-import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
+import type { FileOperation } from '../../../src/harness/protocol/tool-call.js';
 import { UndoService } from '../../../src/harness/engine/undo/undo.service.js';
 import { UndoRepository } from '../../../src/harness/store/effect.repository.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';

@@ -32,17 +32,17 @@ import {
   toGrantView,
   toolEntries,
   toPlanView,
-} from '../run/run.view.js';
+} from '../run/run.dto.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import {
   MAX_PLAN_VERSIONS,
   PlanNotAwaitingError,
   PlanStaleError,
   PlanVersionsError,
-} from '../../protocol/plan.js';
-import type { Plan, PlanReceipt } from '../../protocol/plan.js';
-import { DECISIONS, requireWrite } from '../../protocol/policy.js';
-import type { ApprovalState, Decision } from '../../protocol/policy.js';
+  DECISIONS,
+  requireWrite,
+} from '../../protocol/policy.js';
+import type { Plan, PlanReceipt, ApprovalState, Decision } from '../../protocol/policy.js';
 import { sha256 } from '../../protocol/values.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';

@@ -28,13 +28,12 @@ import { FileChanges, foldersOf, netChanges } from '../../change/file-changes.js
 import type { NetChange } from '../../change/file-changes.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError, kindOf } from '../../protocol/tool-call.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { FileChangeRepository } from '../../store/effect.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
 import type { SessionRow } from '../../store/run.repository.js';
-import { kindOf } from '../../workspace/file-operation.js';
 import { relativePath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UuidPipe } from '../identifiers.js';

@@ -15,7 +15,7 @@ import {
 } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.inspection.js';
 import type { ConflictReason } from '../../engine/undo/undo.inspection.js';
-import type { FileKind } from '../../workspace/file-operation.js';
+import type { FileKind } from '../../protocol/tool-call.js';
 
 /** Files of one page unless a request says how many. */
 export const FILES_PER_PAGE = 500;

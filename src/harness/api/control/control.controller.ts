@@ -30,8 +30,8 @@ import {
   MAX_PENDING_INPUTS,
   MAX_PENDING_BYTES,
   serverBudget,
+  runLimits,
 } from '../run/run.dto.js';
-import { runLimits } from '../run/run.view.js';
 
 @StrictFields()
 export class SwitchWritesBody extends Input({

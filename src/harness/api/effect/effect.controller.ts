@@ -29,7 +29,7 @@ import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
 import type { SessionRow } from '../../store/run.repository.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
+import type { FileOperation } from '../../protocol/tool-call.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';

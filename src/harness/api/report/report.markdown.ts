@@ -1,4 +1,4 @@
-import { plain, plainLine } from '../../protocol/plan.js';
+import { plain, plainLine } from '../../protocol/policy.js';
 import type {
   ReportApprovalView,
   ReportCallView,

@@ -1,3 +1,4 @@
+import { SKILL_TOOL } from '../../store/message.repository.js';
 import {
   decimal,
   flag,
@@ -27,7 +28,7 @@ import type {
 import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
 import { filePage } from '../change/change.view.js';
 import type { FilePageQuery } from '../change/change.view.js';
-import { PlanStepView, RunErrorView, stepViews } from '../run/run.view.js';
+import { PlanStepView, RunErrorView, stepViews } from '../run/run.dto.js';
 
 /** One call of the model service. */
 export class ModelCallView extends View({
@@ -375,7 +376,7 @@ function sumOf(counts: readonly (number | null)[]): number | null {
 function skillsOf({ skills, calls }: ReportFacts): RunReportView['skills'] {
   const activated = new Set(
     calls
-      .filter(({ toolName, state }) => toolName === 'activate_skill' && state === 'SUCCEEDED')
+      .filter(({ toolName, state }) => toolName === SKILL_TOOL && state === 'SUCCEEDED')
       .map(({ subject }) => subject),
   );
   return skills.map((skill) => ({ ...skill, activated: activated.has(skill.name) }));

@@ -22,9 +22,10 @@ import {
   MAX_PENDING_BYTES,
   RunInputBody,
   RunListQuery,
+  CancelledRunView,
+  RunView,
 } from './run.dto.js';
 import { RunService } from './run.service.js';
-import { CancelledRunView, RunView } from './run.view.js';
 
 /** Routes check coding:harness:write themselves unless the session is READ_ONLY. */
 @ApiTags('coding harness')

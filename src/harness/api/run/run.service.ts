@@ -22,10 +22,8 @@ import {
 import type { ModelUse, ResolvedChatModel } from '../../../model/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
 import type { ChatCall, FinishReason } from '../../../provider/index.js';
-import { budgetOf, readImages, serverBudget } from './run.dto.js';
-import type { CreateRunBody, RunImage, RunListQuery } from './run.dto.js';
-import { toRunView } from './run.view.js';
-import type { RunParts, RunView } from './run.view.js';
+import { budgetOf, readImages, serverBudget, toRunView } from './run.dto.js';
+import type { CreateRunBody, RunImage, RunListQuery, RunParts, RunView } from './run.dto.js';
 import { Artifacts, BlobStore } from '../../change/blob.store.js';
 import { isWithin, requireWrite } from '../../protocol/policy.js';
 import type { PermissionMode } from '../../protocol/policy.js';

@@ -1,6 +1,6 @@
 import { formatPatch, structuredPatch } from 'diff';
 import type { StructuredPatch, StructuredPatchHunk } from 'diff';
-import { kindOf } from '../../workspace/file-operation.js';
+import { kindOf } from '../../protocol/tool-call.js';
 import { utf8Text } from '../../protocol/values.js';
 
 /** Maximum size of a file that is compared line by line. */

@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../../protocol/values.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
-import { kindOf } from '../../workspace/file-operation.js';
-import type { FileOperation, FileState } from '../../workspace/file-operation.js';
+import { kindOf } from '../../protocol/tool-call.js';
+import type { FileOperation, FileState } from '../../protocol/tool-call.js';
 
 /** A file, a link or a folder as it was found. */
 export interface ManifestFile {

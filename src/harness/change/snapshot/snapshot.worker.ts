@@ -21,13 +21,12 @@ import { dirname, join, posix } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/values.js';
-import { classifyName, UNPROTECTED } from '../../workspace/protected-path.js';
+import { classifyName, UNPROTECTED, isSecretContent } from '../../workspace/protected-path.js';
 import type { PathClass } from '../../workspace/protected-path.js';
-import { isSecretContent } from '../../workspace/secret-content.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
-import { FOLDER_MODE, LINK_MODE } from '../../workspace/file-operation.js';
-import type { FileKind, FileOperation, FileState } from '../../workspace/file-operation.js';
+import { FOLDER_MODE, LINK_MODE } from '../../protocol/tool-call.js';
+import type { FileKind, FileOperation, FileState } from '../../protocol/tool-call.js';
 import { byPath, isSameFile, manifestBytes, operationsBetween, readManifest } from './manifest.js';
 import type { FileIdentity, Manifest, ManifestFile, StoredManifest } from './manifest.js';
 
@@ -94,9 +93,9 @@ export function take(task: TakeTask): string | undefined {
   // The thread of `look` may have ended, or have looked at many others since.
   const manifest = latest.get(keyOf(task)) ?? manifestOf(task, task.lastHash);
   if (!manifest) return undefined;
-  const taken = { manifest, protectedPaths: task.protectedPaths };
-  const hash = keep(manifestBytes(taken), task);
-  stored.set(hash, taken);
+  const snapshot = { manifest, protectedPaths: task.protectedPaths };
+  const hash = keep(manifestBytes(snapshot), task);
+  stored.set(hash, snapshot);
   return hash;
 }
 

@@ -6,10 +6,10 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { msg, phrase } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
+import type { FileOperation } from '../../protocol/tool-call.js';
 import { blobRoot } from '../blob.path.js';
 import { yieldingChunks } from '../../protocol/yielding-chunks.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import { WorkerThread } from '../worker-thread.js';
 import type * as snapshotWorker from './snapshot.worker.js';
@@ -46,7 +46,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<Work>(WORKER, IDLE_MS);
   private readonly queue = new PQueue({ concurrency: 1 });
   /** Hash of each workspace's last manifest. */
-  private readonly taken = new LRUCache<string, string>({ max: 1_000 });
+  private readonly lastHashes = new LRUCache<string, string>({ max: 1_000 });
 
   constructor(@Inject(CONFIG) config: Config) {
     this.blobRoot = blobRoot(config.DATA_DIR);
@@ -66,7 +66,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
     protectedPaths: readonly ProtectedPath[] | Promise<readonly ProtectedPath[]> = [],
   ): Promise<string> {
-    const place = { ...this.placeOf(target), lastHash: this.taken.get(keyOf(target)) };
+    const place = { ...this.placeOf(target), lastHash: this.lastHashes.get(keyOf(target)) };
     const run = async <Name extends 'look' | 'take'>(
       name: Name,
       task: Parameters<Work[Name]>[0],
@@ -78,9 +78,9 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
       return result ?? tooLarge();
     };
     const [paths] = await Promise.all([protectedPaths, run('look', place)]);
-    const taken = await run('take', { ...place, protectedPaths: paths });
-    this.taken.set(keyOf(target), taken);
-    return taken;
+    const hash = await run('take', { ...place, protectedPaths: paths });
+    this.lastHashes.set(keyOf(target), hash);
+    return hash;
   }
 
   /** The protected paths that were there when it was taken; undefined when it is lost. */
@@ -104,7 +104,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   ): Promise<readonly FileOperation[] | undefined> {
     const task = { ...this.placeOf(target), before };
     const changes = await this.run('changes', task, CHANGES_MS, signal);
-    if (changes?.isLost) this.taken.delete(keyOf(target));
+    if (changes?.isLost) this.lastHashes.delete(keyOf(target));
     if (!changes) return undefined;
     const operations: FileOperation[] = [];
     for await (const [piece] of yieldingChunks(changes.operations, 1)) {

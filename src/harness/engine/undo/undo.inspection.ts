@@ -11,13 +11,11 @@ import {
   VacatedPaths,
 } from '../../change/file-changes.js';
 import type { KeptState } from '../../change/file-changes.js';
-import { ToolError } from '../../fault/tool.error.js';
-import type { ToolErrorCode } from '../../fault/tool.error.js';
+import { ToolError, kindOf } from '../../protocol/tool-call.js';
+import type { ToolErrorCode, FileOperation, FileState } from '../../protocol/tool-call.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { UndoDirection } from '../../store/effect.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
-import { kindOf } from '../../workspace/file-operation.js';
-import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 export const CONFLICTS = [

@@ -13,25 +13,19 @@ import { IntervalJob } from '../../../platform/queue/index.js';
 import { asMessage, msg, phrase } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
-import { RollBackFailedError, ToolError } from '../../fault/tool.error.js';
+import { RollBackFailedError, ToolError } from '../../protocol/tool-call.js';
+import type { FileOperation } from '../../protocol/tool-call.js';
 import { newId } from '../../protocol/values.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
-import {
-  EffectRepository,
-  FileChangeRepository,
-  UndoRepository,
-} from '../../store/effect.repository.js';
 import type { OpenUndo, UndoDirection } from '../../store/effect.repository.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
 import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
-import { MessageRepository, NOTE_KINDS } from '../../store/message.repository.js';
-import { HarnessSwitches, RunRepository, SessionRepository } from '../../store/run.repository.js';
+import { NOTE_KINDS } from '../../store/message.repository.js';
+import { HarnessSwitches } from '../../store/run.repository.js';
 import type { SessionRow } from '../../store/run.repository.js';
-import { RunLedger } from '../../store/run.ledger.js';
+import { RunStore } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
-import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { displayPath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -123,17 +117,10 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly ledger: RunLedger,
-    private readonly runs: RunRepository,
-    private readonly sessions: SessionRepository,
-    private readonly effects: EffectRepository,
-    private readonly messages: MessageRepository,
-    private readonly undos: UndoRepository,
-    private readonly rows: FileChangeRepository,
+    private readonly store: RunStore,
     private readonly files: FileChanges,
     private readonly inspection: UndoInspection,
     private readonly roots: WorkspaceRoots,
-    private readonly locks: WorkspaceLockRepository,
     private readonly switches: HarnessSwitches,
     private readonly audit: AuditLog,
   ) {}
@@ -169,7 +156,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   /** One round: looks at every undo in progress, and ends those that no process executes any more. */
   async sweep(ending?: AbortSignal): Promise<void> {
     try {
-      for (const undo of await this.undos.open(SWEPT_AT_ONCE)) {
+      for (const undo of await this.store.undos.open(SWEPT_AT_ONCE)) {
         if (ending?.aborted) return;
         await inTenant(undo.tenantId, () => this.recover(undo));
       }
@@ -233,7 +220,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 
   /** The wanted changes, of those that can be undone or redone. */
   private async select({ run, direction, changeIds }: UndoRequest): Promise<Selections> {
-    const rows = await this.rows.ofRun(run.tenantId, run.id);
+    const rows = await this.store.fileChanges.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     if (changeIds?.some((id) => !rows.some((row) => row.id === id))) {
       throw new NotFoundError(phrase`The change`);
@@ -277,17 +264,23 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   /** Write-ahead: commits what is about to happen, with the workspace locked. */
   private async begin(undo: StartedUndo, session: SessionRow, caller: Caller): Promise<void> {
     const { tenantId, runId, toolCallId, direction, input, operations } = undo;
-    await this.ledger.updateRun(tenantId, runId, async (writer) => {
+    await this.store.ledger.updateRun(tenantId, runId, async (writer) => {
       const { run } = writer;
       await this.requireIdle(run);
       await this.requireUnmarked(undo);
       const { workspace } = session;
-      if (!(await this.locks.take({ tenantId, workspace, runId, fence: run.fence }))) {
+      if (!(await this.store.locks.take({ tenantId, workspace, runId, fence: run.fence }))) {
         throw new UndoConflictError(
           msg`Another run uses this workspace, or what an interrupted command has left there is still to be removed. Try again when that is done.`,
         );
       }
-      await this.undos.start(run, { toolCallId, direction, input, operations, boot: processId });
+      await this.store.undos.start(run, {
+        toolCallId,
+        direction,
+        input,
+        operations,
+        boot: processId,
+      });
       await this.audit.record(caller, {
         action: 'status-change',
         target: 'harness_run',
@@ -317,13 +310,13 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 
   /** UndoConflictError while a run or another undo may change the files. */
   private async requireIdle(run: HarnessRun): Promise<void> {
-    const live = await this.runs.liveId(run.tenantId, run.sessionId);
+    const live = await this.store.runs.liveId(run.tenantId, run.sessionId);
     if (!isEnded(run.status) || live !== undefined) {
       throw new UndoConflictError(
         msg`A run of this session is not finished. Wait for it, or cancel it first.`,
       );
     }
-    if (await this.undos.isUnderWay(run)) {
+    if (await this.store.undos.isUnderWay(run)) {
       throw new UndoConflictError(
         msg`Another undo of this run is in progress. Try again when it has ended.`,
       );
@@ -332,7 +325,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
 
   /** UndoConflictError when another undo or redo has marked the changes since they were inspected. */
   private async requireUnmarked({ tenantId, runId, direction, input }: StartedUndo): Promise<void> {
-    const rows = await this.rows.ofRun(tenantId, runId);
+    const rows = await this.store.fileChanges.ofRun(tenantId, runId);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     const ids = new Set(open.map((row) => row.id));
     if (input.changeIds.every((changeId) => ids.has(changeId))) return;
@@ -343,7 +336,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const { toolCallId, runId, boot, seconds } = undo;
     try {
       const isLeft = this.isLeft(boot, toolCallId) || seconds > MAX_UNDO_SECONDS;
-      if (!isLeft || !(await this.undos.takeOver(undo, processId))) return;
+      if (!isLeft || !(await this.store.undos.takeOver(undo, processId))) return;
       await this.during(toolCallId, () => this.reconcileIn(undo));
     } catch (error) {
       this.logger.warn({ msg: 'Failed to recover undo', runId, err: error });
@@ -362,8 +355,8 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     runId: id,
     toolCallId,
   }: OpenUndo): Promise<void> {
-    const session = await this.sessions.find(tenantId, sessionId);
-    const effect = await this.effects.find({ tenantId, id }, toolCallId);
+    const session = await this.store.sessions.find(tenantId, sessionId);
+    const effect = await this.store.effects.find({ tenantId, id }, toolCallId);
     const undo = effect && undoOf(effect);
     if (!session || !undo) return;
     const { workspace: path, workspaceIdentity } = session;
@@ -415,7 +408,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   private async markUncertain(undo: StartedUndo): Promise<void> {
     const { toolCallId, direction, runId } = undo;
     await this.end(undo, async (writer) => {
-      await this.effects.markUncertain(writer.run, toolCallId);
+      await this.store.effects.markUncertain(writer.run, toolCallId);
       writer.event('effect.uncertain', { toolName: direction, reason: UNCERTAIN }, { toolCallId });
     });
     this.logger.warn({ msg: 'Undo outcome is uncertain', runId, toolCallId });
@@ -427,7 +420,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   ): Promise<void> {
     await this.end(undo, async (writer) => {
       const outcome = { state: 'SUCCEEDED', result: 'Done.', reconciled } as const;
-      const finished = await this.effects.finish(writer.run, undo.toolCallId, outcome);
+      const finished = await this.store.effects.finish(writer.run, undo.toolCallId, outcome);
       if (finished) await this.markChanges(writer, undo);
     });
   }
@@ -436,7 +429,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const state = 'NOT_EXECUTED';
     await this.end(undo, async (writer) => {
       const outcome = { state, result: 'Nothing was changed.', errorCode: state } as const;
-      await this.effects.finish(writer.run, undo.toolCallId, outcome);
+      await this.store.effects.finish(writer.run, undo.toolCallId, outcome);
     });
   }
 
@@ -444,10 +437,10 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     writer: RunWriter,
     { toolCallId, direction, input: { changeIds, files, conflicts } }: StartedUndo,
   ): Promise<void> {
-    await this.rows.mark(writer.run, changeIds, direction === 'undo');
+    await this.store.fileChanges.mark(writer.run, changeIds, direction === 'undo');
     const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
     writer.event(type, { changeIds, files, conflicts }, { toolCallId });
-    await this.messages.append(writer.run, {
+    await this.store.messages.append(writer.run, {
       role: 'CONTROL',
       content: noteOf(direction, files),
       metadata: { kind: NOTE_KINDS[direction] },
@@ -458,9 +451,9 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     { tenantId, runId }: StartedUndo,
     work: (writer: RunWriter) => Promise<void>,
   ): Promise<void> {
-    await this.ledger.updateRun(tenantId, runId, async (writer) => {
+    await this.store.ledger.updateRun(tenantId, runId, async (writer) => {
       await work(writer);
-      await this.locks.release(writer.run);
+      await this.store.locks.release(writer.run);
     });
   }
 }

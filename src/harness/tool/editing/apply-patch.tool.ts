@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { ToolError } from '../../fault/tool.error.js';
-import { newFileMode } from '../../workspace/file-operation.js';
-import type { PlannedFile } from '../../workspace/file-operation.js';
+import { ToolError, newFileMode } from '../../protocol/tool-call.js';
+import type { PlannedFile } from '../../protocol/tool-call.js';
 import { displayPath } from '../../workspace/workspace-path.js';
-import { TextLines } from '../text.js';
-import type { LineEnd } from '../text.js';
-import type { FilePlan, FileTool, ToolContext } from '../tool.js';
+import { TextLines } from '../tool.js';
+import type { LineEnd, FilePlan, FileTool, ToolContext } from '../tool.js';
 import {
   findEditable,
   getEditable,

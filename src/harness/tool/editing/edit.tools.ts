@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { Injectable } from '@nestjs/common';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError, newFileMode } from '../../protocol/tool-call.js';
+import type { FileState, PlannedFile } from '../../protocol/tool-call.js';
 import { sha256 } from '../../protocol/values.js';
 import { editedContent, MAX_TEXT_BYTES, outcomeOf } from './text-edit.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
-import { newFileMode } from '../../workspace/file-operation.js';
-import type { FileState, PlannedFile } from '../../workspace/file-operation.js';
 import { displayPath } from '../../workspace/workspace-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
@@ -186,7 +185,7 @@ export function givenText(maxLength: number): z.ZodString {
 }
 
 /** Accepts any text: the workspace reports what is wrong with a path. */
-export const givenPath = z.string().describe('Path of the file, relative to the workspace');
+const pathInput = z.string().describe('Path of the file, relative to the workspace');
 
 const MAX_EDITS = 50;
 
@@ -204,7 +203,7 @@ const edit = z.strictObject({
 });
 
 const editInput = z.strictObject({
-  path: givenPath,
+  path: pathInput,
   edits: z.array(edit).min(1).max(MAX_EDITS).describe('Replacements, in the order of application'),
 });
 
@@ -240,7 +239,7 @@ export class EditFileTool implements FileTool<EditInput> {
 const MAX_WRITE_BYTES = 1024 * 1024;
 
 const writeInput = z.strictObject({
-  path: givenPath,
+  path: pathInput,
   content: givenText(MAX_WRITE_BYTES).describe('The whole content, at most 1 MiB as UTF-8'),
 });
 
@@ -304,7 +303,7 @@ async function plannedWrite(
   return planUpdate(file, content, { unread: lastSeenHash === undefined });
 }
 
-const deleteInput = z.strictObject({ path: givenPath });
+const deleteInput = z.strictObject({ path: pathInput });
 
 type DeleteInput = z.output<typeof deleteInput>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createTwoFilesPatch, formatPatch, structuredPatch } from 'diff';
 import fc from 'fast-check';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import { applyHunks } from './apply-patch.tool.js';
 import { parsePatch } from './patch.js';
 

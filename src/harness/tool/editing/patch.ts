@@ -1,5 +1,5 @@
-import { ToolError } from '../../fault/tool.error.js';
-import { TextLines } from '../text.js';
+import { ToolError } from '../../protocol/tool-call.js';
+import { TextLines } from '../tool.js';
 import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before unchanged lines, `-` before removed ones, `+` before added ones. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import { editText } from './text-edit.js';
 import type { EditedText } from './text-edit.js';
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import { utf8Text } from '../../protocol/values.js';
 import { displayPath } from '../../workspace/workspace-path.js';
-import { placesOf, TextLines } from '../text.js';
-import type { Places } from '../text.js';
+import { placesOf, TextLines } from '../tool.js';
+import type { Places } from '../tool.js';
 
 /** Size of the largest text file that can be edited, before and after the edit. */
 export const MAX_TEXT_BYTES = 4 * 1024 * 1024;
@@ -11,7 +11,7 @@ export const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const MAX_REPLACEMENTS = 50_000;
 const MAX_LINE_NUMBERS = 10;
 
-export interface TextEdit {
+interface TextEdit {
   readonly oldText: string;
   readonly newText: string;
   readonly replaceAll: boolean;

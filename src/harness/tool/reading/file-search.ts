@@ -4,7 +4,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import type { OpenFile } from '../../../platform/filesystem/index.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import { SECRET_PATTERNS } from '../../workspace/protected-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { Glob, globFilter, SearchPatternError, SearchStoppedError } from './glob.js';

@@ -2,14 +2,14 @@ import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { utf8Text } from '../../protocol/values.js';
 import { yieldingChunks } from '../../protocol/yielding-chunks.js';
 import { SecretMask } from '../../store/secret-mask.js';
-import { clipped, counted, pathText, ShownLines, shownList, sizeOf, TimeLimit } from '../text.js';
+import { clipped, counted, pathText, ShownLines, shownList, sizeOf, TimeLimit } from '../tool.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { isJudgedByContent, opensSecret } from '../../workspace/secret-content.js';
+import { isJudgedByContent, opensSecret } from '../../workspace/protected-path.js';
 import type { Workspace, WorkspaceEntry, WorkspaceFile } from '../../workspace/workspace.js';
 
 const MAX_ENTRIES = 500;

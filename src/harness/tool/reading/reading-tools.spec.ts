@@ -6,7 +6,7 @@ import { PRIVATE_KEY, SECRET_TEXT } from '../../../../test/support/path-attacks.
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { sha256 } from '../../protocol/values.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import { ListFilesTool, ReadFileTool } from './read.tools.js';
 
 const list = new ListFilesTool();

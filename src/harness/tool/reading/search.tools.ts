@@ -2,15 +2,15 @@ import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { OpenFile } from '../../../platform/filesystem/index.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../../protocol/tool-call.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
 import type { FoundLine, TextQuery } from './file-search.js';
 import { SearchPatternError, SearchStoppedError } from './glob.js';
-import { askedFor, counted, pathText, ShownLines, shownList, TimeLimit } from '../text.js';
+import { askedFor, counted, pathText, ShownLines, shownList, TimeLimit } from '../tool.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { opensSecret } from '../../workspace/secret-content.js';
+import { opensSecret } from '../../workspace/protected-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
 const MAX_FILES = 200;

@@ -148,11 +148,11 @@ export class Hub {
 
   private handleFailure(error: unknown): void {
     this.current = undefined;
-    const gone = this.goneRun(error);
-    if (gone && error instanceof ApiError) {
+    const missingRun = this.missingRunOf(error);
+    if (missingRun && error instanceof ApiError) {
       for (const [tab, runs] of this.tabs) {
-        if (!runs.delete(gone.runId)) continue;
-        tab.post({ kind: 'gone', runId: gone.runId, message: error.message });
+        if (!runs.delete(missingRun.runId)) continue;
+        tab.post({ kind: 'gone', runId: missingRun.runId, message: error.message });
       }
       this.restart();
       return;
@@ -164,7 +164,7 @@ export class Hub {
     }
   }
 
-  private goneRun(error: unknown): Followed | undefined {
+  private missingRunOf(error: unknown): Followed | undefined {
     if (!(error instanceof ApiError) || error.code !== 404) return undefined;
     const { field = '' } = (error.data ?? {}) as { readonly field?: string };
     const place = /^runs\.(\d+)$/.exec(field)?.[1];

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { sha256 } from '../../protocol/values.js';
+import { ToolWorkspace } from '../../../test/support/tool-workspace.js';
+import { sha256 } from '../protocol/values.js';
 import { filesShownBy } from './shell.tool.js';
 
 const LINES = Array.from({ length: 40 }, (_, index) => `const value${index} = compute(${index});`);
