@@ -8,7 +8,7 @@ import { plainToInstance } from 'class-transformer';
 import ts from 'typescript';
 import { describeApi } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
-import { isKnownPermission } from '../../src/platform/access/index.js';
+import { permissionsAt } from '../../src/platform/access/index.js';
 import { Plinth } from '../support/plinth.js';
 import {
   documentedFields,
@@ -210,42 +210,6 @@ const routesOfKeys: Record<string, string> = {
   'DELETE /chat/feedback/:messageId': 'chat:chat:use',
 };
 
-/** Under each path, the permissions that fit it: a route may not ask for that of another feature. */
-const permissionsOfPaths: Record<string, RegExp> = {
-  '/system/permission': /^system:role:/,
-  '/system/apikey': /^system:apikey:/,
-  '/system/limit': /^system:limit:/,
-  '/system/sso': /^system:sso:/,
-  '/scim/v2': /^system:scim:provision$/,
-  '/monitor/use': /^monitor:use:/,
-  '/monitor/usage': /^monitor:usage:/,
-  '/monitor/audit': /^monitor:audit:/,
-  '/monitor/operlog': /^monitor:operlog:/,
-  '/monitor/logininfor': /^monitor:logininfor:/,
-  '/monitor/online': /^monitor:online:/,
-  '/resource/oss': /^system:oss:/,
-  '/system/user': /^system:user:/,
-  '/system/post': /^system:user:/,
-  // The tree of permissions in the form of a role
-  '/system/menu': /^system:role:/,
-  '/system/role': /^system:role:/,
-  '/system/tenant': /^system:tenant:/,
-  '/system/client': /^system:client:/,
-  '/system/dict': /^system:dict:/,
-  '/system/provider': /^system:provider:/,
-  '/system/model': /^(system:model:|coding:harness:use$)/,
-  // A test query is added to a knowledge base.
-  '/chat/feedback': /^(chat:feedback:|system:info:edit$)/,
-  '/system/session': /^system:session:/,
-  '/system/message': /^system:message:/,
-  '/system/info': /^system:info:/,
-  '/system/attach': /^system:attach:/,
-  '/system/fragment': /^system:fragment:/,
-  '/agent/agent': /^agent:agent:/,
-  '/mcp/tool': /^agent:agent:list$/,
-  '/coding/harness': /^coding:harness:(use|approve)$/,
-};
-
 /** The routes of the harness where a person decides; all others of its routes ask for coding:harness:use. */
 const approvingRoutes = [
   'DELETE /coding/harness/sessions/:sessionId/grants/:grantId',
@@ -352,12 +316,9 @@ describe('every permission that a route asks for', () => {
   it('is in the catalogue and fits path and method', () => {
     const unfit = routes.flatMap(({ key, method, path, rule }) => {
       if (rule?.kind !== 'permission') return [];
-      const [, ofPath] =
-        Object.entries(permissionsOfPaths).find(([start]) => `${path}/`.startsWith(`${start}/`)) ??
-        [];
+      const permissions = permissionsAt(path);
       const fits = (permission: string): boolean =>
-        isKnownPermission(permission) &&
-        ofPath?.test(permission) === true &&
+        permissions.includes(permission) &&
         // The harness has three permissions, and none for reading alone; provisioning has one.
         (/^\/(coding\/harness|scim)\//.test(path) ||
           actionsOfMethods[method]?.test(permission) === true);

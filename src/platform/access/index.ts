@@ -47,6 +47,7 @@ export {
   isAssignable,
   isKeyPermission,
   isKnownPermission,
+  permissionsAt,
   keyPermissionCatalogue,
   permissionCatalogue,
   permissionsOf,

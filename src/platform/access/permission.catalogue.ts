@@ -29,9 +29,13 @@ interface Group {
   readonly more?: Readonly<Record<string, string>>;
   readonly installation?: boolean;
   readonly superAdminOnly?: boolean;
+  /** Paths whose routes may require any permission of the group. */
+  readonly paths: readonly string[];
+  /** Further paths, each with the actions of the group that its routes may require. */
+  readonly pathsOfActions?: Readonly<Record<string, readonly string[]>>;
 }
 
-function group({
+function permissionsOfGroup({
   name,
   prefix,
   actions,
@@ -51,120 +55,194 @@ function group({
   }));
 }
 
-/** All permissions. Role editors read them from GET /system/permission/list; routes can require no others. */
-export const permissionCatalogue: readonly PermissionInfo[] = [
-  ...group({
+/** A route may require only the permissions of its path (test/architecture/routes.spec.ts). */
+const groups: readonly Group[] = [
+  {
     name: 'tenants',
     prefix: 'system:tenant',
+    paths: ['/system/tenant'],
     actions: crud,
     installation: true,
     superAdminOnly: true,
-  }),
-  ...group({ name: 'clients', prefix: 'system:client', actions: crud, installation: true }),
-  ...group({
+  },
+  {
+    name: 'clients',
+    prefix: 'system:client',
+    paths: ['/system/client'],
+    actions: crud,
+    installation: true,
+  },
+  {
     name: 'users',
     prefix: 'system:user',
+    paths: ['/system/user', '/system/post'],
     actions: crud,
     more: {
       resetPwd: 'Set the password of another user',
       import: 'Create and change users from a workbook',
     },
-  }),
-  ...group({ name: 'roles', prefix: 'system:role', actions: crud }),
-  ...group({
+  },
+  {
+    name: 'roles',
+    prefix: 'system:role',
+    paths: ['/system/role', '/system/permission', '/system/menu'],
+    actions: crud,
+  },
+  {
     name: 'API keys',
     prefix: 'system:apikey',
+    paths: ['/system/apikey'],
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { others: 'Manage the API keys of other users and of service accounts' },
-  }),
-  ...group({
+  },
+  {
     name: 'single sign-on',
     prefix: 'system:sso',
+    paths: ['/system/sso'],
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { test: 'Test the connection to a provider of sign-ins' },
-  }),
-  ...group({
+  },
+  {
     name: 'provisioning',
     prefix: 'system:scim',
+    paths: ['/scim/v2'],
     actions: [],
     more: { provision: 'Create and change users and groups by SCIM' },
-  }),
-  ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
-  ...group({
+  },
+  { name: 'dictionary', prefix: 'system:dict', paths: ['/system/dict'], actions: crud },
+  {
     name: 'files',
     prefix: 'system:oss',
+    paths: ['/resource/oss'],
     actions: ['list', 'query', 'remove'],
     more: { upload: 'Upload files', download: 'Download files' },
-  }),
-  ...group({
+  },
+  {
     name: 'sign-ins',
     prefix: 'monitor:online',
+    paths: ['/monitor/online'],
     actions: ['list'],
     more: { forceLogout: 'End the sign-in of another user' },
-  }),
-  ...group({
+  },
+  {
     name: 'use of models',
     prefix: 'monitor:use',
+    paths: ['/monitor/use'],
     actions: [],
     more: { query: 'See turns, tokens, times and failures of the chat' },
-  }),
-  ...group({
+  },
+  {
     name: 'costs',
     prefix: 'monitor:usage',
+    paths: ['/monitor/usage'],
     actions: ['export'],
     more: { query: 'See the calls, tokens and costs of every user' },
-  }),
-  ...group({
+  },
+  {
     name: 'limits',
     prefix: 'system:limit',
+    paths: ['/system/limit'],
     actions: ['list', 'query', 'add', 'edit', 'remove'],
-  }),
-  ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
-  ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),
-  ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list', 'export'] }),
-  ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),
-  ...group({
+  },
+  {
+    name: 'audit log',
+    prefix: 'monitor:audit',
+    paths: ['/monitor/audit'],
+    actions: ['list', 'export'],
+  },
+  {
+    name: 'operation log',
+    prefix: 'monitor:operlog',
+    paths: ['/monitor/operlog'],
+    actions: ['list', 'export'],
+  },
+  {
+    name: 'sign-in log',
+    prefix: 'monitor:logininfor',
+    paths: ['/monitor/logininfor'],
+    actions: ['list', 'export'],
+  },
+  { name: 'providers', prefix: 'system:provider', paths: ['/system/provider'], actions: crud },
+  {
     name: 'models',
     prefix: 'system:model',
+    paths: ['/system/model'],
     actions: crud,
     more: {
       test: 'Test the connection of a model',
       credential: 'Send the stored API key of a model to another address',
     },
-  }),
-  ...group({ name: 'chat sessions', prefix: 'system:session', actions: crud }),
-  ...group({ name: 'chat messages', prefix: 'system:message', actions: crud }),
-  ...group({ name: 'chat feedback', prefix: 'chat:feedback', actions: ['list', 'export'] }),
-  ...group({ name: 'knowledge bases', prefix: 'system:info', actions: crud }),
-  ...group({ name: 'attachments', prefix: 'system:attach', actions: crud }),
-  ...group({ name: 'fragments', prefix: 'system:fragment', actions: crud }),
-  ...group({ name: 'agents', prefix: 'agent:agent', actions: crud }),
-  ...group({
+  },
+  { name: 'chat sessions', prefix: 'system:session', paths: ['/system/session'], actions: crud },
+  { name: 'chat messages', prefix: 'system:message', paths: ['/system/message'], actions: crud },
+  {
+    name: 'chat feedback',
+    prefix: 'chat:feedback',
+    paths: ['/chat/feedback'],
+    actions: ['list', 'export'],
+  },
+  {
+    name: 'knowledge bases',
+    prefix: 'system:info',
+    paths: ['/system/info'],
+    // A question with negative feedback becomes a test query of a base.
+    pathsOfActions: { '/chat/feedback': ['edit'] },
+    actions: crud,
+  },
+  { name: 'attachments', prefix: 'system:attach', paths: ['/system/attach'], actions: crud },
+  { name: 'fragments', prefix: 'system:fragment', paths: ['/system/fragment'], actions: crud },
+  {
+    name: 'agents',
+    prefix: 'agent:agent',
+    paths: ['/agent/agent'],
+    pathsOfActions: { '/mcp/tool': ['list'] },
+    actions: crud,
+  },
+  {
     name: 'coding harness',
     prefix: 'coding:harness',
+    paths: [],
+    pathsOfActions: { '/coding/harness': ['use', 'approve'], '/system/model': ['use'] },
     actions: [],
     more: {
       use: 'Use the coding harness',
       write: 'Let it change files',
       approve: 'Decide its approvals',
     },
-  }),
+  },
 ];
+
+/** All permissions. Role editors read them from GET /system/permission/list; routes can require no others. */
+export const permissionCatalogue: readonly PermissionInfo[] = groups.flatMap(permissionsOfGroup);
+
+/** The permissions that routes of a path may require. */
+export function permissionsAt(path: string): readonly string[] {
+  const isAt = (start: string): boolean => `${path}/`.startsWith(`${start}/`);
+  return groups.flatMap((group) => {
+    const all = group.paths.some(isAt) ? permissionsOfGroup(group) : [];
+    const some = Object.entries(group.pathsOfActions ?? {}).flatMap(([start, actions]) =>
+      isAt(start) ? actions.map((action) => `${group.prefix}:${action}`) : [],
+    );
+    return [...all.map(({ permission }) => permission), ...some];
+  });
+}
 
 /**
  * Permissions that every signed-in user has and an API key only if it was chosen for it. They are permissions of keys
  * alone: roles have no use for them.
  */
 export const keyPermissionCatalogue: readonly PermissionInfo[] = [
-  ...group({
+  ...permissionsOfGroup({
     name: 'chat',
     prefix: 'chat:chat',
+    paths: [],
     actions: [],
     more: { use: 'Send messages, stop answers and vote on them' },
   }),
-  ...group({
+  ...permissionsOfGroup({
     name: 'media',
     prefix: 'media:media',
+    paths: [],
     actions: [],
     more: { use: 'Make images, speech and video' },
   }),
