@@ -11,14 +11,13 @@ import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import type { Fragment } from './fragment.entity.js';
-import { FragmentRepository } from './fragment.repository.js';
+import { FragmentRepository, HEADING_SEPARATOR, searchableText } from './fragment.repository.js';
 import { FragmentVectors } from './vector-removals.js';
 import { toFragmentView } from './fragment.view.js';
 import type { FragmentView } from './fragment.view.js';
 import type { AnalysedText } from './keyword/text-analysis.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
-import type { DocumentScope, NewFragment } from './new-fragment.js';
-import { HEADING_SEPARATOR, searchableText } from './new-fragment.js';
+import type { DocumentScope, NewFragment } from './fragment.repository.js';
 
 const LABEL = phrase`The fragment`;
 const DOCUMENT = phrase`The document`;

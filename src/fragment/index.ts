@@ -1,5 +1,16 @@
-export { DocumentRepository } from './fragment.repository.js';
-export type { DocumentFragment, DocumentInfo, FragmentRange } from './fragment.repository.js';
+export {
+  DocumentRepository,
+  HEADING_SEPARATOR,
+  randomName,
+  searchableText,
+} from './fragment.repository.js';
+export type {
+  DocumentFragment,
+  DocumentInfo,
+  DocumentScope,
+  FragmentRange,
+  NewFragment,
+} from './fragment.repository.js';
 export { FragmentModule } from './fragment.module.js';
 export { FragmentService } from './fragment.service.js';
 export type { AnalysedText } from './keyword/text-analysis.js';
@@ -7,5 +18,3 @@ export type { KeywordHit, KeywordResult } from './keyword/bm25.js';
 export { KeywordIndex } from './keyword/keyword-index.js';
 export type { AnalysedFragment } from './keyword/keyword-index.js';
 export type { AttachmentScope, KnowledgeScope } from './keyword/keyword.repository.js';
-export type { DocumentScope, NewFragment } from './new-fragment.js';
-export { HEADING_SEPARATOR, randomName, searchableText } from './new-fragment.js';

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import type { KeywordHit } from '../fragment/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { fusedScore, candidatesOf } from './candidates.js';
-import { settingsOf } from './retrieval.js';
+import { candidatesOf, fusedScore, settingsOf } from './retrieval.js';
 import type { RetrievalSettings } from './retrieval.js';
 
 test.each<[string, { vectorRank?: number; keywordRank?: number }, number, number]>([

@@ -1,7 +1,12 @@
 export { fragmentReference, interleave } from './retrieval.js';
-export type { CitableFragment, FragmentReference } from './retrieval.js';
+export type {
+  CitableFragment,
+  FragmentReference,
+  RetrievalOverrides,
+  RetrievalResult,
+  RetrievedFragment,
+} from './retrieval.js';
 export { Neighbourhood, NeighbourService } from './neighbours.js';
-export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './retrieval.js';
 export { RetrievalModule } from './retrieval.module.js';
 export { RetrievalService } from './retrieval.service.js';
 export type { RetrievalRequest } from './retrieval.service.js';

@@ -17,18 +17,18 @@ import { MetadataRepository } from '../metadata/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
-import { candidatesOf, nearOf, withReason } from './candidates.js';
-import type { Candidate, Candidates } from './candidates.js';
-import { RetrievalRepository } from './retrieval.repository.js';
-import type { LiveFragment } from './retrieval.repository.js';
-import { settingsOf } from './retrieval.js';
+import { candidatesOf, nearOf, settingsOf, withReason } from './retrieval.js';
 import type {
+  Candidate,
+  Candidates,
   ChannelReport,
   RetrievalOverrides,
   RetrievalResult,
   RetrievalSettings,
   RetrievedFragment,
 } from './retrieval.js';
+import { RetrievalRepository } from './retrieval.repository.js';
+import type { LiveFragment } from './retrieval.repository.js';
 
 class EmptyQueryError extends InvalidInputError {
   constructor() {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { Dependency } from '../../src/platform/dependency/index.js';
 import type { EventBus } from '../../src/platform/event/event-bus.js';
-import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
+import { InProcessEventBus } from '../../src/platform/event/event-bus.js';
 import { RateLimiter } from '../../src/platform/event/rate-limiter.js';
 import { RedisEventBus } from '../../src/platform/event/redis/redis.event-bus.js';
 import { SharedRedis } from '../../src/platform/redis/index.js';

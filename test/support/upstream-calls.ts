@@ -3,7 +3,7 @@ import { addFindings } from '../../src/model/findings/model.findings.js';
 import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
 import type { UsageLimiter } from '../../src/usage/usage.limiter.js';
 import { EventBus } from '../../src/platform/event/index.js';
-import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
+import { InProcessEventBus } from '../../src/platform/event/event-bus.js';
 import type { Metrics } from '../../src/platform/observability/index.js';
 import { UpstreamCalls } from '../../src/model/index.js';
 import type { ModelUse, ResolvedModel } from '../../src/model/index.js';

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { z } from 'zod';
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
  * The events that processes send each other. An event is a hint that something in the database has changed: it may be lost,
@@ -69,5 +70,15 @@ export abstract class EventBus {
 
   async close(): Promise<void> {
     this.emitter.removeAllListeners();
+  }
+}
+
+/** Events within the one process of the embedded set-up. */
+export class InProcessEventBus extends EventBus {
+  /** Runs listeners outside the request and the tenant of the publisher, as over Redis. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+
+  override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {
+    this.outside(() => this.emitter.emit(name, data));
   }
 }

@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { RedisModule, SharedRedis } from '../redis/index.js';
-import { EventBus } from './event-bus.js';
-import { InProcessEventBus } from './in-process/in-process.event-bus.js';
+import { EventBus, InProcessEventBus } from './event-bus.js';
 import { RateLimiter } from './rate-limiter.js';
 import { RedisEventBus } from './redis/redis.event-bus.js';
 

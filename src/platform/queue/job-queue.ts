@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Config } from '../config/index.js';
 
 /** The content of a job. The row of `id` in the database is the truth; data holds only what the handler needs to find it. */
@@ -75,4 +77,140 @@ export abstract class JobQueue {
    * Further calls answer the same promise.
    */
   abstract stop(): Promise<void>;
+}
+
+/** The jobs that this process runs now, each with the signal that tells it to end. */
+export class RunningJobs {
+  private readonly logger = new Logger('JobQueue');
+  private readonly running = new Map<AbortController, Promise<void>>();
+  private readonly abandoned = Promise.withResolvers<undefined>();
+
+  /** Runs one job. Resolves when it has ended, or when `stop` no longer waits for it; a failure is logged. */
+  async run(kind: string, job: QueuedJob, handler: JobHandler): Promise<void> {
+    const controller = new AbortController();
+    const end = this.execute(kind, job, () => handler(job, controller.signal));
+    this.running.set(controller, end);
+    await Promise.race([end, this.abandoned.promise]);
+    this.running.delete(controller);
+  }
+
+  /** Aborts all jobs and waits for their end, but not longer than the limit. */
+  async stop(limitMs: number): Promise<void> {
+    for (const controller of this.running.keys()) controller.abort();
+    const timer = setTimeout(() => {
+      this.logger.warn({ msg: 'Jobs did not end in time', jobs: this.running.size });
+      this.abandoned.resolve(undefined);
+    }, limitMs);
+    await Promise.race([Promise.all(this.running.values()), this.abandoned.promise]);
+    clearTimeout(timer);
+  }
+
+  private async execute(kind: string, job: QueuedJob, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.logger.error({ msg: 'Job failed', kind, job: job.id, err: error });
+    }
+  }
+}
+
+/** The jobs of one kind. */
+interface Lane {
+  readonly kind: string;
+  /** Waiting jobs by id, in the order in which they became due. */
+  readonly due: Map<string, QueuedJob>;
+  readonly delayed: Map<string, { readonly job: QueuedJob; readonly timer: NodeJS.Timeout }>;
+  active: number;
+  handler?: JobHandler;
+  readonly concurrency: number;
+}
+
+/** Jobs within one process. What waits is lost with it and found again by the sweep of the rows. */
+export class InProcessJobQueue extends JobQueue {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly running = new RunningJobs();
+  /** A handler must not see the request or the transaction in which its job was added. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    private readonly config: Pick<QueueConfig, 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'>,
+    private readonly kinds: JobKinds,
+  ) {
+    super();
+  }
+
+  override handle(kind: string, handler: JobHandler): void {
+    if (this.config.ROLE === 'api') return;
+    const lane = this.laneOf(kind);
+    lane.handler = handler;
+    this.runDue(lane);
+  }
+
+  override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
+    // This process runs no jobs; the workers find the row.
+    if (this.stopping || this.config.ROLE === 'api') return;
+    const lane = this.laneOf(kind);
+    if (lane.due.has(job.id)) return;
+    if (options.delayMs) this.delay(lane, job, options.delayMs);
+    else this.makeDue(lane, lane.delayed.get(job.id)?.job ?? job);
+  }
+
+  override async counts(kind: string): Promise<JobCounts> {
+    const { due, delayed, active } = this.laneOf(kind);
+    return { waiting: due.size + delayed.size, active };
+  }
+
+  override stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  private async end(): Promise<void> {
+    for (const { due, delayed } of this.lanes.values()) {
+      for (const { timer } of delayed.values()) clearTimeout(timer);
+      delayed.clear();
+      due.clear();
+    }
+    await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
+  }
+
+  private laneOf(kind: string): Lane {
+    const lane = this.lanes.get(kind) ?? {
+      kind,
+      due: new Map(),
+      delayed: new Map(),
+      active: 0,
+      concurrency: this.kinds[kind] ?? 1,
+    };
+    this.lanes.set(kind, lane);
+    return lane;
+  }
+
+  private delay(lane: Lane, job: QueuedJob, delayMs: number): void {
+    if (lane.delayed.has(job.id)) return;
+    const timer = setTimeout(() => this.makeDue(lane, job), delayMs);
+    lane.delayed.set(job.id, { job, timer });
+  }
+
+  private makeDue(lane: Lane, job: QueuedJob): void {
+    clearTimeout(lane.delayed.get(job.id)?.timer);
+    lane.delayed.delete(job.id);
+    lane.due.set(job.id, job);
+    this.runDue(lane);
+  }
+
+  private runDue(lane: Lane): void {
+    const { handler } = lane;
+    while (handler && lane.active < lane.concurrency) {
+      const [job] = lane.due.values();
+      if (!job) return;
+      lane.due.delete(job.id);
+      lane.active += 1;
+      void this.outside(() => this.running.run(lane.kind, job, handler)).then(() => {
+        lane.active -= 1;
+        this.runDue(lane);
+      });
+    }
+  }
 }

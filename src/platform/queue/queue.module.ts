@@ -3,8 +3,7 @@ import type { BeforeApplicationShutdown, DynamicModule } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { overRedis } from './bull/bull.providers.js';
-import { InProcessJobQueue } from './in-process/in-process.job-queue.js';
-import { JobQueue } from './job-queue.js';
+import { InProcessJobQueue, JobQueue } from './job-queue.js';
 import type { JobKinds } from './job-queue.js';
 
 /** The queue of jobs: Bull with REDIS_URL, otherwise in process. It stops with the streams and closes with the stores. */

@@ -1,16 +1,45 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { phrase } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { NotFoundError } from '../error/index.js';
 import { currentRequest } from '../http/index.js';
-import { suffixOf } from './file-name.js';
-import { readFileToken, signFile } from './file-token.js';
-import type { SharedFile } from './file-token.js';
-import { isPageImage } from './file-type.js';
+import { isPageImage, suffixOf } from './file-type.js';
 import { SigningKey } from './signing-key.js';
 import type { StoredFile } from './storage.entity.js';
 import { ExpiredAddressError } from './storage.errors.js';
+
+/** A file whose address needs no sign-in. */
+export interface SharedFile {
+  readonly tenantId: string;
+  readonly fileId: number;
+  /** The expiry in seconds since the epoch; 0 if the address does not expire. */
+  readonly expires: number;
+}
+
+/** `<tenant>.<file>.<expiry>.<signature>`; the signature is HMAC-SHA-256 over the rest, in base64url. */
+const FORM = /^((\d{6})\.(\d{1,15})\.(\d{1,12}))\.([\w-]{43})$/;
+
+/** The token of an address. Only the holder of the key can make one. */
+export function signFile(key: Buffer, { tenantId, fileId, expires }: SharedFile): string {
+  const signed = `${tenantId}.${fileId}.${expires}`;
+  return `${signed}.${signature(key, signed).toString('base64url')}`;
+}
+
+/** The file of a token, whether or not it has expired; undefined if its signature does not fit. Takes constant time. */
+export function readFileToken(key: Buffer, token: string): SharedFile | undefined {
+  const [, signed, tenantId, fileId, expires, signatureText] = FORM.exec(token) ?? [];
+  if (!signed || !tenantId || !signatureText) return undefined;
+  const bytes = Buffer.from(signatureText, 'base64url');
+  const expected = signature(key, signed);
+  if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) return undefined;
+  return { tenantId, fileId: Number(fileId), expires: Number(expires) };
+}
+
+function signature(key: Buffer, signed: string): Buffer {
+  return createHmac('sha256', key).update(`plinth file ${signed}`).digest();
+}
 
 /** How long the address of a file that is not an icon is valid. */
 const VALID_SECONDS = 3_600;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { displayName, suffixOf } from './file-name.js';
+import { displayName, suffixOf } from './file-type.js';
 
 describe('displayName', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { readFileToken, signFile } from './file-token.js';
+import { readFileToken, signFile } from './file-address.js';
 
 const key = randomBytes(32);
 const file = { tenantId: '000000', fileId: 12, expires: 0 };

@@ -1,13 +1,11 @@
 export { sendAttachment } from './download.js';
-export { displayName, suffixOf } from './file-name.js';
-export { FileOwners } from './file-owners.js';
-export { HEAD_BYTES, isPageImage, typeOf } from './file-type.js';
+export { displayName, HEAD_BYTES, isPageImage, suffixOf, typeOf } from './file-type.js';
+export { FileOwners, StorageService } from './storage.service.js';
 export { Installation } from './installation.js';
-export { FileStorage } from './file-storage.js';
-export type { WriteOptions, WrittenFile } from './file-storage.js';
+export { FileStorage, isRefused, UploadEngine } from './file-storage.js';
+export type { ReceivedFile, UploadedPart, WriteOptions, WrittenFile } from './file-storage.js';
 export { ContentMissingError, FileTooLargeError, UnreadableUploadError } from './storage.errors.js';
 export { StorageModule } from './storage.module.js';
-export { StorageService } from './storage.service.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';
 export {
   FILES_A_REQUEST,
@@ -15,5 +13,3 @@ export {
   ReceivesAvatar,
   ReceivesFiles,
 } from './upload.interceptor.js';
-export { isRefused, UploadEngine } from './upload.engine.js';
-export type { ReceivedFile, UploadedPart } from './upload.engine.js';

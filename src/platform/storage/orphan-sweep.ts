@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { HourlyRound } from '../queue/index.js';
-import { FileKeys } from './file-key.js';
-import { FileStorage } from './file-storage.js';
+import { FileKeys, FileStorage } from './file-storage.js';
 import { Installation } from './installation.js';
 import { StorageRepository } from './storage.repository.js';
 

@@ -18,7 +18,7 @@ import type { Page } from '../http/index.js';
 import { sendAttachment, sendShared } from './download.js';
 import { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import { StorageService } from './storage.service.js';
-import type { UploadedPart } from './upload.engine.js';
+import type { UploadedPart } from './file-storage.js';
 import { ReceivedFiles, ReceivesFiles } from './upload.interceptor.js';
 
 @ApiTags('files')

@@ -6,19 +6,15 @@ import type { Config } from '../config/index.js';
 import { Dependencies } from '../dependency/index.js';
 import { StoredFile } from './storage.entity.js';
 import { FileAddresses } from './file-address.js';
-import { FileKeys } from './file-key.js';
-import { FileOwners } from './file-owners.js';
-import { FileStorage } from './file-storage.js';
+import { FileKeys, FileStorage, UploadEngine } from './file-storage.js';
+import { FileOwners, StorageService } from './storage.service.js';
 import { Installation } from './installation.js';
 import { InstallationRepository } from './installation.repository.js';
-import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
 import { SigningKey } from './signing-key.js';
 import { SigningKeyRepository } from './signing-key.repository.js';
 import { StorageController } from './storage.controller.js';
 import { StorageRepository } from './storage.repository.js';
-import { StorageService } from './storage.service.js';
-import { UploadEngine } from './upload.engine.js';
 import { UploadInterceptor } from './upload.interceptor.js';
 
 /** Uploaded files. The dependencies of UploadInterceptor are exported, because Nest creates it in the controller's module. */
@@ -30,7 +26,7 @@ import { UploadInterceptor } from './upload.interceptor.js';
       provide: FileStorage,
       inject: [CONFIG, Dependencies],
       useFactory: (config: Config, dependencies: Dependencies) =>
-        new LocalFileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
+        new FileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
     },
     FileAddresses,
     FileKeys,

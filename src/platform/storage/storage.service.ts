@@ -1,9 +1,10 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import type { StoredFile } from './storage.entity.js';
 import { phrase } from '../message/index.js';
 import { TenantLifecycle } from '../access/index.js';
-import type { Caller } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
@@ -11,18 +12,42 @@ import { Database, inTenant } from '../database/index.js';
 import { NotFoundError } from '../error/index.js';
 import { Page } from '../http/index.js';
 import { FileAddresses } from './file-address.js';
-import { suffixOf } from './file-name.js';
-import { FileOwners } from './file-owners.js';
-import { FileStorage } from './file-storage.js';
-import type { ByteRange } from './file-storage.js';
+import { suffixOf } from './file-type.js';
+import { FileStorage, isRefused } from './file-storage.js';
+import type { ByteRange, ReceivedFile, UploadedPart } from './file-storage.js';
 import { Installation } from './installation.js';
 import { toStoredFileView, toUploadView } from './storage.dto.js';
 import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
-import type { StoredFile } from './storage.entity.js';
 import { ContentMissingError, FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
-import { isRefused } from './upload.engine.js';
-import type { ReceivedFile, UploadedPart } from './upload.engine.js';
+
+/** A feature whose records have files: the file is readable exactly for those who may read the record. */
+export interface FileOwner {
+  /** The files among these that the caller may read. */
+  readable(caller: Caller, fileIds: readonly number[]): Promise<ReadonlySet<number>>;
+}
+
+/** Declared here; features that keep files as parts of their records register themselves. */
+@Injectable()
+export class FileOwners {
+  private readonly owners = new Map<string, FileOwner>();
+
+  /** `kind` is the mark on the records of the files. */
+  join(kind: string, owner: FileOwner): void {
+    this.owners.set(kind, owner);
+  }
+
+  /** The files of the tenant that the caller may read; an independent file is readable for every user of the tenant. */
+  async visible(caller: Caller, files: readonly StoredFile[]): Promise<StoredFile[]> {
+    const readable = new Set<number>();
+    for (const [kind, owner] of this.owners) {
+      const ids = files.filter(({ belongsTo }) => belongsTo === kind).map(({ id }) => id);
+      if (ids.length === 0) continue;
+      for (const id of await owner.readable(caller, ids)) readable.add(id);
+    }
+    return files.filter(({ id, belongsTo }) => belongsTo === null || readable.has(id));
+  }
+}
 
 /** A stored file as other features see it. */
 export type StoredFileInfo = Pick<

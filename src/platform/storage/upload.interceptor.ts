@@ -9,8 +9,8 @@ import { asPhrase, phrase } from '../message/index.js';
 import { isUnavailable } from '../database/index.js';
 import { TooManyFilesError, UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
-import { UploadEngine } from './upload.engine.js';
-import type { UploadedPart, UploadRequest } from './upload.engine.js';
+import { UploadEngine } from './file-storage.js';
+import type { UploadedPart, UploadRequest } from './file-storage.js';
 
 /** Limit of parts named `file` in one request. */
 export const FILES_A_REQUEST = 20;

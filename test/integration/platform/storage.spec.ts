@@ -9,7 +9,7 @@ import { request } from 'undici';
 import { TenantLifecycle } from '../../../src/platform/access/index.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { signFile } from '../../../src/platform/storage/file-token.js';
+import { signFile } from '../../../src/platform/storage/file-address.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';
 import { done } from '../../support/people.js';
 import { SigningKey } from '../../../src/platform/storage/signing-key.js';

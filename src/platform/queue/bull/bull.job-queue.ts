@@ -4,7 +4,7 @@ import type Bull from 'bull';
 import type { Redis } from 'ioredis';
 import { withLimit } from '../../dependency/index.js';
 import type { SharedRedis } from '../../redis/index.js';
-import { JobQueue } from '../job-queue.js';
+import { JobQueue, RunningJobs } from '../job-queue.js';
 import type {
   AddOptions,
   JobCounts,
@@ -13,7 +13,6 @@ import type {
   QueueConfig,
   QueuedJob,
 } from '../job-queue.js';
-import { RunningJobs } from '../running-jobs.js';
 
 type Queue = Bull.Queue<QueuedJob>;
 

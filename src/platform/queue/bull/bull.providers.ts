@@ -6,8 +6,7 @@ import { Redis } from 'ioredis';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 import { RedisModule, SharedRedis } from '../../redis/index.js';
-import { InProcessJobQueue } from '../in-process/in-process.job-queue.js';
-import { JobQueue } from '../job-queue.js';
+import { InProcessJobQueue, JobQueue } from '../job-queue.js';
 import type { JobKinds, QueueConfig, QueuedJob } from '../job-queue.js';
 import { BullJobQueue } from './bull.job-queue.js';
 
