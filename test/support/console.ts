@@ -7,17 +7,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { AgentService } from '../../src/agent/index.js';
-import { AttachService } from '../../src/attach/index.js';
-import { DemoKnowledge } from '../../src/demo/demo.knowledge.js';
-import { DemoSeed } from '../../src/demo/demo.seed.js';
-import { KnowledgeService } from '../../src/knowledge/index.js';
-import { ModelService } from '../../src/model/index.js';
-import { TenantRevision } from '../../src/platform/access/index.js';
-import { CONFIG } from '../../src/platform/config/index.js';
-import type { Config } from '../../src/platform/config/index.js';
-import { UploadEngine } from '../../src/platform/storage/index.js';
-import { ProviderService } from '../../src/provider/index.js';
+import { demoSeedOf } from './demo-seed.js';
 import { PARSED } from './knowledge.js';
 import type { AttachmentRow } from './knowledge.js';
 import { Plinth } from './plinth.js';
@@ -99,7 +89,8 @@ export class Console {
     const simulator = await startSimulator();
     const plinth = await Plinth.start(settings);
     try {
-      await seedOf(plinth).apply(simulator.url);
+      // The demo's own simulator is a program of the build.
+      await demoSeedOf(plinth).apply(simulator.url);
       await allParsed(await plinth.signIn());
       // A sandbox of its own needs rights that a container does not give; tabs of one person share a process.
       const args = ['--no-sandbox', '--disable-dev-shm-usage', '--process-per-site'];
@@ -296,24 +287,6 @@ async function allParsed(admin: Session): Promise<void> {
   await eventually(
     () => admin.get<AttachmentRow[]>('/system/attach/list'),
     ({ rows }) => rows.length > 0 && rows.every(({ status }) => status === PARSED),
-  );
-}
-
-/** The records of the offline demo, whose own simulator is a program of the build. */
-function seedOf({ app }: Plinth): DemoSeed {
-  const find = <T>(token: abstract new (...given: never[]) => T): T =>
-    app.get<T>(token, { strict: false });
-  return new DemoSeed(
-    app.get<Config>(CONFIG, { strict: false }),
-    find(ProviderService),
-    find(ModelService),
-    new DemoKnowledge(
-      find(KnowledgeService),
-      find(AttachService),
-      find(UploadEngine),
-      find(AgentService),
-    ),
-    find(TenantRevision),
   );
 }
 

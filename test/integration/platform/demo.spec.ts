@@ -13,18 +13,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { TenantRevision } from '../../../src/platform/access/index.js';
-import { AgentService } from '../../../src/agent/index.js';
-import { AttachService } from '../../../src/attach/index.js';
-import { CONFIG } from '../../../src/platform/config/index.js';
-import type { Config } from '../../../src/platform/config/index.js';
-import { DemoKnowledge } from '../../../src/demo/demo.knowledge.js';
-import { DemoSeed } from '../../../src/demo/demo.seed.js';
-import { KnowledgeService } from '../../../src/knowledge/index.js';
-import { EmbeddingClient, ModelService, RerankClient } from '../../../src/model/index.js';
-import { ProviderService } from '../../../src/provider/index.js';
-import { UploadEngine } from '../../../src/platform/storage/index.js';
+import type { DemoSeed } from '../../../src/demo/demo.seed.js';
+import { EmbeddingClient, RerankClient } from '../../../src/model/index.js';
 import { CalledModels } from '../../support/called-models.js';
+import { demoSeedOf } from '../../support/demo-seed.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { TRYING } from '../../support/upstream-calls.js';
@@ -37,26 +29,8 @@ let seed: DemoSeed;
 beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start();
-  seed = seedWith({});
+  seed = demoSeedOf(plinth);
 });
-
-/** As the service makes it, under other settings. */
-function seedWith(over: Partial<Config>): DemoSeed {
-  const find = <T>(token: abstract new (...given: never[]) => T): T =>
-    plinth.app.get<T>(token, { strict: false });
-  return new DemoSeed(
-    { ...plinth.app.get<Config>(CONFIG, { strict: false }), ...over },
-    find(ProviderService),
-    find(ModelService),
-    new DemoKnowledge(
-      find(KnowledgeService),
-      find(AttachService),
-      find(UploadEngine),
-      find(AgentService),
-    ),
-    find(TenantRevision),
-  );
-}
 
 afterAll(async () => {
   await plinth.stop();
@@ -187,7 +161,7 @@ it('makes the repository where HARNESS_ROOTS says, once per folder', async () =>
   const withRoots = (...paths: string[]): DemoSeed => {
     const HARNESS_ROOTS = paths.map((path) => ({ tenantId: '000000', path }));
     const others = [{ tenantId: '000001', path: join(root, 'others') }];
-    return seedWith({ HARNESS_ROOTS: [...others, ...HARNESS_ROOTS] });
+    return demoSeedOf(plinth, { HARNESS_ROOTS: [...others, ...HARNESS_ROOTS] });
   };
   try {
     await withRoots(root).apply(simulator.url);

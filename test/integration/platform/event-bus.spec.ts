@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Dependency } from '../../src/platform/dependency/index.js';
-import type { EventBus } from '../../src/platform/event/event-bus.js';
-import { InProcessEventBus } from '../../src/platform/event/event-bus.js';
-import { RateLimiter } from '../../src/platform/event/rate-limiter.js';
-import { RedisEventBus } from '../../src/platform/event/redis/redis.event-bus.js';
-import { SharedRedis } from '../../src/platform/redis/index.js';
-import { msg } from '../../src/platform/message/index.js';
-import { UpstreamError } from '../../src/provider/index.js';
-import { TcpRelay } from '../support/tcp-relay.js';
-import { TestHealth } from '../support/upstream-calls.js';
-import { eventually } from '../support/wait.js';
+import { Dependency } from '../../../src/platform/dependency/index.js';
+import type { EventBus } from '../../../src/platform/event/event-bus.js';
+import { InProcessEventBus } from '../../../src/platform/event/event-bus.js';
+import { RateLimiter } from '../../../src/platform/event/rate-limiter.js';
+import { RedisEventBus } from '../../../src/platform/event/redis/redis.event-bus.js';
+import { SharedRedis } from '../../../src/platform/redis/index.js';
+import { msg } from '../../../src/platform/message/index.js';
+import { UpstreamError } from '../../../src/provider/index.js';
+import { TcpRelay } from '../../support/tcp-relay.js';
+import { TestHealth } from '../../support/upstream-calls.js';
+import { eventually } from '../../support/wait.js';
 
 const redisUrl = process.env['REDIS_URL'];
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { Dependency } from '../../src/platform/dependency/index.js';
-import { NotFoundError } from '../../src/platform/error/index.js';
-import { FileStorage, FileTooLargeError } from '../../src/platform/storage/index.js';
+import { Dependency } from '../../../src/platform/dependency/index.js';
+import { NotFoundError } from '../../../src/platform/error/index.js';
+import { FileStorage, FileTooLargeError } from '../../../src/platform/storage/index.js';
 
 const PREFIX = 'abcdef01/';
 const newKey = (prefix = PREFIX): string => prefix + randomBytes(16).toString('hex');

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { ConfigModule, loadConfig } from '../../src/platform/config/index.js';
-import { JobQueue, QueueModule } from '../../src/platform/queue/index.js';
-import { RedisProcess } from '../support/redis-process.js';
-import { SECRET_KEY } from '../support/template.js';
-import { TcpRelay } from '../support/tcp-relay.js';
-import { eventually } from '../support/wait.js';
+import { ConfigModule, loadConfig } from '../../../src/platform/config/index.js';
+import { JobQueue, QueueModule } from '../../../src/platform/queue/index.js';
+import { RedisProcess } from '../../support/redis-process.js';
+import { SECRET_KEY } from '../../support/template.js';
+import { TcpRelay } from '../../support/tcp-relay.js';
+import { eventually } from '../../support/wait.js';
 import { describeJobQueue, job, KINDS } from './job-queue.contract.js';
 import type { OpenOptions, OpenQueue } from './job-queue.contract.js';
 

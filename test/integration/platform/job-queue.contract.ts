@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { JobHandler, JobQueue, QueuedJob } from '../../src/platform/queue/index.js';
-import { eventually } from '../support/wait.js';
+import type { JobHandler, JobQueue, QueuedJob } from '../../../src/platform/queue/index.js';
+import { eventually } from '../../support/wait.js';
 
 export interface OpenOptions {
   readonly role?: 'all' | 'api';

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Dependency } from '../../src/platform/dependency/index.js';
-import { UnavailableError } from '../../src/platform/error/index.js';
-import { VectorStoreError } from '../../src/vector-store/index.js';
-import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
-import type { VectorInstallation } from '../../src/vector-store/qdrant/qdrant.collections.js';
-import type { QdrantSettings } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
-import { INSTALLATION } from '../support/qdrant/installation.js';
-import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
-import { unitVector } from '../support/vectors/unit-vector.js';
-import { eventually } from '../support/wait.js';
+import { Dependency } from '../../../src/platform/dependency/index.js';
+import { UnavailableError } from '../../../src/platform/error/index.js';
+import { VectorStoreError } from '../../../src/vector-store/index.js';
+import { QdrantVectorStore } from '../../../src/vector-store/qdrant/qdrant.vector-store.js';
+import type { VectorInstallation } from '../../../src/vector-store/qdrant/qdrant.collections.js';
+import type { QdrantSettings } from '../../../src/vector-store/qdrant/qdrant.vector-store.js';
+import { INSTALLATION } from '../../support/qdrant/installation.js';
+import { QdrantStandIn } from '../../support/qdrant/qdrant-stand-in.js';
+import { unitVector } from '../../support/vectors/unit-vector.js';
+import { eventually } from '../../support/wait.js';
 
 const { signal } = new AbortController();
 const scope = { tenantId: '000000', knowledgeId: 1 };
