@@ -28,8 +28,9 @@ export type { TokenCounter } from './tokens/token-counter.js';
 export { textsOfTokens } from './tokens/token-decoder.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
+export { categoryOf, SERVED_CATEGORIES } from './model.categories.js';
+export type { MediaCategory } from './model.categories.js';
 export type {
-  MediaCategory,
   ResolvedChatModel,
   ResolvedEmbeddingModel,
   ResolvedMediaModel,

@@ -6,7 +6,7 @@ import {
   RerankAdapterRegistry,
 } from '../provider/index.js';
 import type { AdapterNames, ChatAdapter } from '../provider/index.js';
-import { storedCategory } from './model.entity.js';
+import { categoryOf, storedCategory } from './model.categories.js';
 
 /** The destination of keys whose address the operator sets: a fixed word, because no model can change it. */
 const OPERATOR_ADDRESS = 'the address set by the operator';
@@ -38,8 +38,9 @@ export class ModelAdapters {
 
   /** The adapter for models of the category and provider code; undefined without one. */
   find(category: string, providerCode: string): CallableAdapter | undefined {
-    const registry = this.registryOf(category);
-    return registry?.has(providerCode) ? registry.get(providerCode) : undefined;
+    const kind = categoryOf(category)?.adapters;
+    if (kind === undefined) return undefined;
+    return this[kind].has(providerCode) ? this[kind].get(providerCode) : undefined;
   }
 
   /** The address of a model whose apiHost is empty; undefined where apiHost is required. */
@@ -73,31 +74,5 @@ export class ModelAdapters {
     if (this.chat.has(code)) return this.chat.get(code);
     const other = this.embedding.has(code) ? this.embedding.get(code) : undefined;
     return other?.listModels ? { code, listModels: other.listModels.bind(other) } : undefined;
-  }
-
-  private registryOf(
-    category: string,
-  ):
-    | ChatAdapterRegistry
-    | EmbeddingAdapterRegistry
-    | RerankAdapterRegistry
-    | MediaAdapterRegistry
-    | undefined {
-    switch (category) {
-      case 'chat':
-        return this.chat;
-      case 'vector':
-        return this.embedding;
-      case 'rerank':
-        return this.rerank;
-      case 'image':
-      case 'audio':
-      case 'video':
-      case 'transcription':
-      case 'moderation':
-        return this.media;
-      default:
-        return undefined;
-    }
   }
 }

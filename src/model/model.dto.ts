@@ -18,10 +18,9 @@ import {
 import { msg, phrase } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
 import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
-import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.entity.js';
+import { MODEL_CATEGORIES } from './model.categories.js';
 
 const INTEGER = 2_147_483_647;
-const CATEGORIES = [...MODEL_CATEGORIES, LEGACY_RERANK];
 const MODEL_NAME = {
   max: 200,
   description: 'The model’s id at the provider',
@@ -238,7 +237,7 @@ const modelFields = {
 export class CreateModelBody extends Input({
   ...modelFields,
   providerCode: Text(PROVIDER_CODE),
-  category: OneOf(CATEGORIES),
+  category: OneOf(MODEL_CATEGORIES),
   modelName: Text(MODEL_NAME),
 }) {
   @ModelKeyList()
@@ -251,7 +250,7 @@ export class UpdateModelBody extends Input({
   id: Id(),
   revision: BasedOnRevision(),
   providerCode: Text({ ...PROVIDER_CODE, ...NOT_EMPTY, optional: true }),
-  category: OneOf(CATEGORIES, { optional: true }),
+  category: OneOf(MODEL_CATEGORIES, { optional: true }),
   modelName: Text({ ...MODEL_NAME, ...NOT_EMPTY, optional: true }),
 }) {
   @ModelKeyList()

@@ -18,36 +18,6 @@ import {
   Varchar,
 } from '../platform/database/index.js';
 
-/** Values of `category` that models are stored with; text, ppt and music are reserved and have no adapters. */
-export const MODEL_CATEGORIES = [
-  'chat',
-  'vector',
-  'rerank',
-  'image',
-  'audio',
-  'video',
-  'text',
-  'ppt',
-  'music',
-  'transcription',
-  'moderation',
-] as const;
-
-/** A word of older clients; records and queries use `rerank`. */
-export const LEGACY_RERANK = 'reranker';
-
-export function storedCategory(category: string): string {
-  return category === LEGACY_RERANK ? 'rerank' : category;
-}
-
-/**
- * Whether models of the category can have further keys and fallbacks. Media cannot: they are made by tasks, which are asked for
- * their result where and with which key they were begun.
- */
-export function hasFallbacks(category: string): boolean {
-  return ['chat', 'vector', 'rerank'].includes(storedCategory(category));
-}
-
 /** The driver reads numbers of 64 bits in an array as texts. */
 const ids = {
   from: (values: readonly (number | string)[]): number[] => values.map(Number),

@@ -1,19 +1,7 @@
 import { DomainError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
-import { either, msg, phrase } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
-
-/** The categories whose models are called by name, and what each is for. */
-const PURPOSES = {
-  chat: phrase`chat`,
-  vector: phrase`embedding`,
-  rerank: phrase`reranking`,
-  image: phrase`images`,
-  audio: phrase`speech`,
-  video: phrase`videos`,
-  transcription: phrase`transcription`,
-  moderation: phrase`moderation`,
-} as const;
-export type CalledCategory = keyof typeof PURPOSES;
+import { either, msg } from '../platform/message/index.js';
+import { purposeOf } from './model.categories.js';
+import type { CalledCategory } from './model.categories.js';
 
 export class ModelNotFoundError extends DomainError {
   readonly code = 404;
@@ -40,7 +28,7 @@ export class ModelOutsideKeyError extends ForbiddenError {
 export class NoModelChosenError extends InvalidInputError {
   constructor(wanted: readonly CalledCategory[]) {
     super(
-      msg`No ${either(purposesOf(wanted))} model is chosen. Choose a model of category ${either(wanted)}.`,
+      msg`No ${either(wanted.map(purposeOf))} model is chosen. Choose a model of category ${either(wanted)}.`,
     );
   }
 }
@@ -58,7 +46,7 @@ export class NoChatModelError extends DomainError {
 export class WrongCategoryError extends InvalidInputError {
   constructor(modelName: string, category: string, wanted: readonly CalledCategory[]) {
     super(
-      msg`The model ${modelName} is of category ${category} and cannot be used for ${either(purposesOf(wanted))}. Choose a model of category ${either(wanted)}.`,
+      msg`The model ${modelName} is of category ${category} and cannot be used for ${either(wanted.map(purposeOf))}. Choose a model of category ${either(wanted)}.`,
     );
   }
 }
@@ -112,8 +100,4 @@ export class FallbackError extends InvalidInputError {
       msg`Models of category ${category} can have neither further keys nor fallbacks: their results are fetched where they were begun. Leave keys and fallbackIds empty.`,
     );
   }
-}
-
-function purposesOf(categories: readonly CalledCategory[]): Phrase[] {
-  return categories.map((category) => PURPOSES[category]);
 }

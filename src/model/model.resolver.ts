@@ -14,7 +14,6 @@ import type {
   EmbeddingAdapter,
   Findings,
   MediaAdapter,
-  MediaType,
   ModelConnection,
   RerankAdapter,
 } from '../provider/index.js';
@@ -29,8 +28,9 @@ import {
   NoModelChosenError,
   WrongCategoryError,
 } from './model.errors.js';
-import { hasFallbacks, labelOf, storedCategory } from './model.entity.js';
-import type { CalledCategory } from './model.errors.js';
+import { hasFallbacks, storedCategory } from './model.categories.js';
+import type { CalledCategory, MediaCategory } from './model.categories.js';
+import { labelOf } from './model.entity.js';
 import type { Model, ModelKey } from './model.entity.js';
 import { LimitRepository } from '../usage/index.js';
 import type { SetLimit } from '../usage/index.js';
@@ -144,9 +144,6 @@ export interface ResolvedEmbeddingModel extends ResolvedModel {
 export interface ResolvedRerankModel extends ResolvedModel {
   readonly adapter: RerankAdapter;
 }
-
-/** Categories of models that media adapters call. */
-export type MediaCategory = MediaType | 'transcription' | 'moderation';
 
 export interface ResolvedMediaModel<
   Category extends MediaCategory = MediaCategory,

@@ -26,7 +26,7 @@ import type { Message, Phrase } from '../platform/message/index.js';
 import { HostIdentity } from './credential.vault.js';
 import { ModelAdapters } from './model.adapters.js';
 import { CredentialRequiredError, FallbackError } from './model.errors.js';
-import { hasFallbacks, storedCategory } from './model.entity.js';
+import { hasFallbacks, storedCategory } from './model.categories.js';
 import type {
   BatchKeyBody,
   CreateModelBody,

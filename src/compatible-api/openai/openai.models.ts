@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { AgentService } from '../../agent/index.js';
-import { ModelService } from '../../model/index.js';
+import { categoryOf, ModelService, SERVED_CATEGORIES } from '../../model/index.js';
 import { USUAL_MODELS_PAGE } from '../anthropic/anthropic.dto.js';
 import type { ModelsQuery } from '../anthropic/anthropic.dto.js';
 import type { AnthropicModelsView, AnthropicModelView } from '../anthropic/anthropic.view.js';
@@ -10,9 +10,6 @@ import { ParameterError, UnknownModelError } from '../answer/api.errors.js';
 import { msg } from '../../platform/message/index.js';
 import type { OpenAiModelsView, OpenAiModelView } from './openai.view.js';
 import type { CallableModel } from '../../model/index.js';
-
-/** The categories of models that the routes below /v1 call. */
-const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'transcription', 'moderation'];
 
 /**
  * The models and agents that the caller can use, by the ids that requests name them by. The id of a model is its modelName:
@@ -27,7 +24,7 @@ export class OpenAiModels {
   ) {}
 
   async list(caller: Caller): Promise<OpenAiModelsView> {
-    const listed = await this.listed(caller, CATEGORIES);
+    const listed = await this.listed(caller, SERVED_CATEGORIES);
     return { object: 'list', data: listed.map(openAiModel) };
   }
 
@@ -58,7 +55,7 @@ export class OpenAiModels {
 
   /** Throws UnknownModelError for a model that is not in the list. */
   async get(caller: Caller, id: string): Promise<OpenAiModelView> {
-    return openAiModel(await this.find(caller, id, CATEGORIES));
+    return openAiModel(await this.find(caller, id, SERVED_CATEGORIES));
   }
 
   /** Throws UnknownModelError for a model that does not answer messages. */
@@ -157,20 +154,6 @@ function listedAgent(agent: Option): ListedModel {
   };
 }
 
-type Modalities = readonly [input: readonly string[], output: readonly string[]];
-
-/** Input and output modalities per category, in OpenRouter's terms (https://openrouter.ai/docs/models, November 2026). */
-const MODALITIES: Readonly<Record<string, Modalities>> = {
-  chat: [['text'], ['text']],
-  vector: [['text'], ['embeddings']],
-  rerank: [['text'], ['rerank']],
-  image: [['text'], ['image']],
-  audio: [['text'], ['audio']],
-  video: [['text'], ['video']],
-  transcription: [['audio'], ['text']],
-  moderation: [['text'], ['moderation']],
-};
-
 /**
  * The form of OpenAI, which has no facts, with those of services that clients of the protocol read (November 2026):
  * `context_length`, `architecture`, `top_provider` and `supported_parameters` of OpenRouter, `context_window` and
@@ -178,7 +161,7 @@ const MODALITIES: Readonly<Record<string, Modalities>> = {
  */
 function openAiModel(model: ListedModel): OpenAiModelView {
   const { id, name, owner, created, category, contextWindow, maxOutput, calls, sees } = model;
-  const [read, output] = MODALITIES[category] ?? [['text'], ['text']];
+  const [read, output] = categoryOf(category)?.modalities ?? [['text'], ['text']];
   const input = sees === true ? [...read, 'image'] : read;
   const isChat = category === 'chat';
   return {

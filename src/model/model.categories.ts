@@ -1,0 +1,118 @@
+import { phrase } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
+
+interface ModelCategory {
+  /** What its models are for, in messages. */
+  readonly purpose: Phrase;
+  /** The adapters that call its models. */
+  readonly adapters: 'chat' | 'embedding' | 'rerank' | 'media';
+  /** Input and output in OpenRouter's terms (https://openrouter.ai/docs/models, November 2026). */
+  readonly modalities: readonly [input: readonly string[], output: readonly string[]];
+  /** Whether routes below /v1 call its models. */
+  readonly isServed: boolean;
+}
+
+/** Records of older clients have these; there are no adapters for them. */
+const RESERVED = null;
+
+/** The categories of models, in the order of the API. */
+const CATEGORIES = {
+  chat: {
+    purpose: phrase`chat`,
+    adapters: 'chat',
+    modalities: [['text'], ['text']],
+    isServed: true,
+  },
+  vector: {
+    purpose: phrase`embedding`,
+    adapters: 'embedding',
+    modalities: [['text'], ['embeddings']],
+    isServed: true,
+  },
+  rerank: {
+    purpose: phrase`reranking`,
+    adapters: 'rerank',
+    modalities: [['text'], ['rerank']],
+    isServed: true,
+  },
+  image: {
+    purpose: phrase`images`,
+    adapters: 'media',
+    modalities: [['text'], ['image']],
+    isServed: true,
+  },
+  audio: {
+    purpose: phrase`speech`,
+    adapters: 'media',
+    modalities: [['text'], ['audio']],
+    isServed: true,
+  },
+  video: {
+    purpose: phrase`videos`,
+    adapters: 'media',
+    modalities: [['text'], ['video']],
+    isServed: false,
+  },
+  text: RESERVED,
+  ppt: RESERVED,
+  music: RESERVED,
+  transcription: {
+    purpose: phrase`transcription`,
+    adapters: 'media',
+    modalities: [['audio'], ['text']],
+    isServed: true,
+  },
+  moderation: {
+    purpose: phrase`moderation`,
+    adapters: 'media',
+    modalities: [['text'], ['moderation']],
+    isServed: true,
+  },
+} as const satisfies Record<string, ModelCategory | null>;
+
+type Category = keyof typeof CATEGORIES;
+
+/** Categories whose models are called by name. */
+export type CalledCategory = {
+  [Name in Category]: (typeof CATEGORIES)[Name] extends null ? never : Name;
+}[Category];
+
+/** Categories of models that media adapters call. */
+export type MediaCategory = {
+  [Name in CalledCategory]: (typeof CATEGORIES)[Name]['adapters'] extends 'media' ? Name : never;
+}[CalledCategory];
+
+/** A word of older clients; records and queries use `rerank`. */
+const LEGACY_RERANK = 'reranker';
+
+export function storedCategory(category: string): string {
+  return category === LEGACY_RERANK ? 'rerank' : category;
+}
+
+/** What models of the category are for. */
+export function purposeOf(category: CalledCategory): Phrase {
+  return CATEGORIES[category].purpose;
+}
+
+/** What is known of a category; undefined for a reserved one. */
+export function categoryOf(category: string): ModelCategory | undefined {
+  const name = storedCategory(category);
+  return Object.hasOwn(CATEGORIES, name) ? (CATEGORIES[name as Category] ?? undefined) : undefined;
+}
+
+/** Categories that requests name. */
+export const MODEL_CATEGORIES: readonly string[] = [...Object.keys(CATEGORIES), LEGACY_RERANK];
+
+/** Categories of the models that routes below /v1 call. */
+export const SERVED_CATEGORIES: readonly string[] = Object.keys(CATEGORIES).filter(
+  (name) => categoryOf(name)?.isServed,
+);
+
+/**
+ * Whether models of the category can have further keys and fallbacks. Media cannot: they are made by tasks, which are asked for
+ * their result where and with which key they were begun.
+ */
+export function hasFallbacks(category: string): boolean {
+  const adapters = categoryOf(category)?.adapters;
+  return adapters !== undefined && adapters !== 'media';
+}
