@@ -5,6 +5,9 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { TooManyStreamsError } from './chat.errors.js';
 
+/** Comment pings on an open stream. Clients give up a stream that is silent for 75 seconds (client/src/streams.ts). */
+export const CHAT_PING = { intervalMs: 10_000 };
+
 /** The running answers of this process, from all interfaces. */
 @Injectable()
 export class ChatStreams {

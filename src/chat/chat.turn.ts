@@ -15,7 +15,7 @@ import { currentRequest, localized, SseWriter } from '../platform/http/index.js'
 import { asMessage, cut, msg, phrase } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { citationsIn, referenceOf, TurnSources } from '../agent/index.js';
-import { estimatingCounter, tokenCounter } from '../model/index.js';
+import { CHAT_LIMITS, estimatingCounter, tokenCounter } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
 import { AnswerWriter } from './answer.writer.js';
@@ -41,7 +41,7 @@ import {
   usageFrame,
 } from './chat.frames.js';
 import type { EndedAnswer, ErrorDetails } from './chat.frames.js';
-import { ChatStreams } from './chat.streams.js';
+import { CHAT_PING, ChatStreams } from './chat.streams.js';
 import type { ChatFile } from './file/chat-file.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
@@ -54,7 +54,6 @@ import {
   historyLimits,
   historyWindow,
   questionWith,
-  turnLimits,
   TurnPlanner,
 } from './turn.planner.js';
 import type { TurnPlan } from './turn.planner.js';
@@ -120,7 +119,7 @@ export class ChatTurn {
     idempotencyKey: string | undefined,
     response: ServerResponse,
   ): Promise<void> {
-    const client = new SseWriter(response, this.config.CHAT_PING_SECONDS * 1_000);
+    const client = new SseWriter(response, CHAT_PING.intervalMs);
     client.start();
     const key =
       idempotencyKey === undefined ? undefined : { idempotencyKey, requestHash: hashOf(body) };
@@ -206,8 +205,15 @@ export class ChatTurn {
         // Tools add to the sources of the question; other runtimes do not read them.
         const sources = plan.runtime.usesTools ? new TurnSources(answer.sources) : undefined;
         const isResolvedNow = plan.bases.length === 0 && files.length === 0;
-        const limits = turnLimits(this.config);
-        const call = { caller, messages, sources, limits, signal, trail, isResolvedNow };
+        const call = {
+          caller,
+          messages,
+          sources,
+          limits: CHAT_LIMITS,
+          signal,
+          trail,
+          isResolvedNow,
+        };
         const saveStep = (step: StoredStep): Promise<void> => this.saveStep(turn, step);
         outcome = await answer.read(this.planner.answer(plan, call), { saveStep, sources });
       } catch (error) {
@@ -387,7 +393,7 @@ export class ChatTurn {
   /** True when no process can be writing the answer any more. */
   private isLost(turn: StoredTurn): boolean {
     if (this.running.has(turn.turnId)) return false;
-    return this.config.embedded || turn.ageSeconds > this.config.CHAT_STREAM_TIMEOUT_SECONDS;
+    return this.config.embedded || turn.ageSeconds * 1_000 > CHAT_LIMITS.totalMs;
   }
 
   private async refusal(caller: Caller, { sessionId }: SendBody): Promise<Error> {

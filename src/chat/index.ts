@@ -1,8 +1,8 @@
 export { sumOfUsages, turnUsage } from './answer.writer.js';
 export { ChatModule } from './chat.module.js';
-export { ChatStreams } from './chat.streams.js';
+export { CHAT_PING, ChatStreams } from './chat.streams.js';
 export { ResponseFormatError } from './format/format.errors.js';
 export { StructuredAnswers } from './format/structured-answers.js';
 export { BETWEEN_STEPS } from './turn.steps.js';
-export { turnLimits, TurnPlanner } from './turn.planner.js';
+export { TurnPlanner } from './turn.planner.js';
 export type { TurnPlan, TurnQuestion } from './turn.planner.js';

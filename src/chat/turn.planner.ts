@@ -1,14 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
-import type { Config } from '../platform/config/index.js';
 import { AgentRuntimes, AgentService, ResponseFormats } from '../agent/index.js';
-import type {
-  AgentForChat,
-  AgentRuntime,
-  RuntimeTurn,
-  TurnLimits,
-  TurnPart,
-} from '../agent/index.js';
+import type { AgentForChat, AgentRuntime, RuntimeTurn, TurnPart } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { allOf, readFilter } from '../metadata/index.js';
@@ -198,15 +191,6 @@ function useOf(caller: Caller, { agentId }: TurnPlan): ModelUse {
   return agentId === undefined
     ? { caller, feature: 'chat' }
     : { caller, feature: 'agent', agentId };
-}
-
-export function turnLimits(config: Config): TurnLimits {
-  return {
-    connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
-    idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
-    totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
-    attempts: config.CHAT_ATTEMPTS,
-  };
 }
 
 export function historyLimits(plan: TurnPlan): HistoryLimits {

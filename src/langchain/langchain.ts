@@ -1,6 +1,6 @@
 import { hideVariables } from '../platform/config/index.js';
-import type { Config } from '../platform/config/index.js';
 import type { Caller } from '../platform/access/index.js';
+import { CHAT_LIMITS } from '../model/index.js';
 import type { ModelResolver, ResolvedChatModel, UpstreamCalls } from '../model/index.js';
 import type { ModelUser } from '../usage/index.js';
 import { PlinthChatModel } from './chat-model.js';
@@ -17,19 +17,12 @@ export class LangChain {
   private readonly defaults: Pick<PlinthChatOptions, 'limits' | 'attempts'>;
 
   constructor(
-    config: Config,
     private readonly models: ModelResolver,
     private readonly calls: UpstreamCalls,
   ) {
     hideVariables(VARIABLES);
-    this.defaults = {
-      limits: {
-        connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
-        idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
-        totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
-      },
-      attempts: config.CHAT_ATTEMPTS,
-    };
+    const { attempts, ...limits } = CHAT_LIMITS;
+    this.defaults = { limits, attempts };
   }
 
   /** The chat model of the name or, without one, the first that end users may choose. Fails as ModelResolver does. */

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../support/override-constants.js';
+import { CHAT_LIMITS } from '../../src/model/index.js';
 import type { PipeTransform, Type } from '@nestjs/common';
 import { inspect } from 'node:util';
 import { request } from 'undici';
@@ -119,9 +121,11 @@ let routes: Route[];
 const check = inputPipe();
 let readQuery: (text: string) => unknown;
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   // Nobody listens where the models are: one attempt tells as much as several.
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', MEDIA_REQUESTS_PER_MINUTE: '1000000' });
+  plinth = await Plinth.start({ MEDIA_REQUESTS_PER_MINUTE: '1000000' });
   world = await createWorld(plinth);
   const express = plinth.app.getHttpAdapter().getInstance();
   readQuery = express.get('query parser fn') as typeof readQuery;

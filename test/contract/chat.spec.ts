@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../support/override-constants.js';
+import { CHAT_PING } from '../../src/chat/index.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { canary } from '../support/canary.js';
@@ -30,9 +32,11 @@ describe('chat', () => {
   let admin: Session;
   const models = new Set<string>();
 
+  overrideConstants(CHAT_PING, { intervalMs: 1_000 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_PING_SECONDS: '1' });
+    plinth = await Plinth.start();
     admin = await plinth.signIn('admin', ADMIN_PASSWORD, '000000', FULL_CLIENT);
     for (const code of ['custom_api', 'custom_messages', 'ollama', 'mystery']) {
       await createProvider(admin, code);

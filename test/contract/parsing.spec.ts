@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { EMBEDDING_BATCH } from '../../src/model/embedding/embedding.client.js';
 import { TESSERACT } from '../../src/attach/recognition/text-recognition.js';
 import { createCanvas } from '@napi-rs/canvas';
 import { scannedPdf } from '../support/documents/pdf.js';
@@ -55,12 +56,13 @@ describe('parsing', () => {
 
   overrideConstants(TESSERACT, { program: tesseract });
 
+  overrideConstants(EMBEDDING_BATCH, { size: 4 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
     writeFileSync(tesseract, '#!/bin/sh\ncat > /dev/null\necho "Read by tesseract."\n');
     chmodSync(tesseract, 0o700);
     plinth = await Plinth.start({
-      EMBEDDING_BATCH_SIZE: '4',
       EMBEDDING_CONCURRENCY: '1',
     });
     admin = await plinth.signIn();

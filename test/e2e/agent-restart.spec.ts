@@ -55,7 +55,6 @@ interface Message {
       ADMIN_PASSWORD,
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
-      AGENT_TOOL_TIMEOUT_SECONDS: '600',
     });
     return { run, admin: await adminAt(await addressOf(run), ADMIN_PASSWORD) };
   }

@@ -3,6 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../support/override-constants.js';
+import { CHAT_LIMITS } from '../../src/model/index.js';
 import { makeKey } from '../support/api-keys.js';
 import { createModel, createProvider } from '../support/models.js';
 import { Plinth } from '../support/plinth.js';
@@ -50,9 +52,11 @@ let home: string;
 const describeInstalled = isInstalled ? describe : describe.skip;
 
 describeInstalled('a coding client', () => {
+  overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
   beforeAll(async () => {
     upstreams = await startStrictUpstreams(runCommand);
-    plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     await createService('deepseek', 'deepseek-v4-pro');
     await createService('anthropic', 'claude-sonnet-4-5');

@@ -23,8 +23,8 @@ import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
 const MODEL = 'sim-embed-64--first-300';
-const BATCH = 4;
-const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repeat(60)}`).join(
+const BATCH = 32;
+const text = Array.from({ length: 320 }, (_, n) => `Fact ${n}: ${`word${n} `.repeat(60)}`).join(
   '\n\n',
 );
 
@@ -51,7 +51,6 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
     const run = boot(dataDir, {
       ADMIN_PASSWORD,
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
-      EMBEDDING_BATCH_SIZE: String(BATCH),
       EMBEDDING_CONCURRENCY: '1',
       ...store.environment,
     });

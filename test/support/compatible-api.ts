@@ -1,9 +1,11 @@
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { OpenStreams } from '../../src/platform/access/index.js';
+import { CHAT_LIMITS } from '../../src/model/index.js';
 import { createAgent } from './agents.js';
 import { createKnowledge, settled, upload } from './knowledge.js';
 import { createModel, createProvider } from './models.js';
+import { setConstants } from './override-constants.js';
 import { Plinth } from './plinth.js';
 import type { Session } from './session.js';
 import { eventually } from './wait.js';
@@ -17,6 +19,7 @@ export const COMPLETION = { match: { path: '/chat/completions' } };
 /** A Plinth with a chat model of each protocol (sim-chat, sim-messages, sim-responses, sim-ollama) and an agent with a knowledge base. */
 export interface CompatibleApi {
   readonly plinth: Plinth;
+  readonly restore: () => void;
   readonly simulator: Simulator;
   readonly admin: Session;
   /** Of sim-chat. */
@@ -31,7 +34,8 @@ export async function openCompatibleApi(
   settings: Record<string, string> = {},
 ): Promise<CompatibleApi> {
   const simulator = await startSimulator();
-  const plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', ...settings });
+  const restore = setConstants(CHAT_LIMITS, { attempts: 1 });
+  const plinth = await Plinth.start(settings);
   const admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages', 'custom_responses', 'ollama', 'openai']) {
     await createProvider(admin, code);
@@ -62,11 +66,16 @@ export async function openCompatibleApi(
   };
   const { id: agentId } = await createAgent(admin, modelId, known);
   simulator.reset();
-  return { plinth, simulator, admin, modelId, agentId, knowledgeId };
+  return { plinth, restore, simulator, admin, modelId, agentId, knowledgeId };
 }
 
-export async function closeCompatibleApi({ plinth, simulator }: CompatibleApi): Promise<void> {
+export async function closeCompatibleApi({
+  plinth,
+  restore,
+  simulator,
+}: CompatibleApi): Promise<void> {
   await plinth.stop();
+  restore();
   await simulator.close();
 }
 

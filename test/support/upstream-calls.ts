@@ -72,7 +72,6 @@ export function unstoredCalls(
     ledger as never,
     limiter as never,
     health,
-    { CHAT_IDLE_TIMEOUT_SECONDS: 0 } as never,
     { keep: (model: ResolvedModel, learned: Findings) => addFindings(model, learned) } as never,
   );
 }

@@ -1,6 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
+import { Injectable } from '@nestjs/common';
 import type { LangChain } from '../../langchain/index.js';
 import { ModelResolver, UpstreamCalls } from '../../model/index.js';
 
@@ -14,14 +12,13 @@ export class LangChainLoader {
   private langchain: LangChain | undefined;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly calls: UpstreamCalls,
   ) {}
 
   async load(): Promise<LangChain> {
     const module = await import('../../langchain/index.js');
-    this.langchain ??= new module.LangChain(this.config, this.models, this.calls);
+    this.langchain ??= new module.LangChain(this.models, this.calls);
     return this.langchain;
   }
 }

@@ -7,6 +7,9 @@ import { LangChainLoader } from './langchain.loader.js';
 import { TurnTooLongError } from './runtime.errors.js';
 import type { LoopLimits } from './tool-loop.js';
 
+/** Tool calls of one turn. */
+const MAX_TOOL_CALLS = 40;
+
 /** The loop of a model with tools: it calls tools until it answers, within limits. */
 @Injectable()
 export class ToolsRuntime implements AgentRuntime {
@@ -17,13 +20,13 @@ export class ToolsRuntime implements AgentRuntime {
 
   constructor(
     @Inject(CONFIG)
-    config: Pick<Config, 'AGENT_MAX_STEPS' | 'AGENT_MAX_TOOL_CALLS' | 'AGENT_MAX_TOKENS'>,
+    config: Pick<Config, 'AGENT_MAX_STEPS' | 'AGENT_MAX_TOKENS'>,
     private readonly langchain: LangChainLoader,
     private readonly tools: AgentTools,
   ) {
     this.limits = {
       steps: config.AGENT_MAX_STEPS,
-      calls: config.AGENT_MAX_TOOL_CALLS,
+      calls: MAX_TOOL_CALLS,
       tokens: config.AGENT_MAX_TOKENS,
     };
   }

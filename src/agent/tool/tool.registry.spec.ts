@@ -27,8 +27,8 @@ function contextOf(signal = new AbortController().signal): CallContext {
   return { caller, bases: [], skills: [], signal, sources, offered: ['probe'] };
 }
 
-function tools(tool: AgentTool, seconds = 30): AgentTools {
-  return new AgentTools({ AGENT_TOOL_TIMEOUT_SECONDS: seconds }, [tool]);
+function tools(tool: AgentTool): AgentTools {
+  return new AgentTools([tool]);
 }
 
 function call(
@@ -170,14 +170,13 @@ describe('a call', () => {
         ({ signal } = context);
         return new Promise(() => {});
       }),
-      7,
     ).run('probe', '{"text":"a"}', contextOf());
-    await jest.advanceTimersByTimeAsync(6_999);
+    await jest.advanceTimersByTimeAsync(29_999);
     expect(signal?.aborted).toBe(false);
     await jest.advanceTimersByTimeAsync(1);
     const result = await running;
     expect(result.state).toBe('timeout');
-    expect(result.content).toContain('longer than 7 seconds');
+    expect(result.content).toContain('longer than 30 seconds');
     expect(signal?.aborted).toBe(true);
     expect(jest.getTimerCount()).toBe(0);
   });

@@ -1,8 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Provider, Type } from '@nestjs/common';
 import { z } from 'zod';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
@@ -52,6 +50,9 @@ export interface CallContext extends Omit<ToolContext, 'room'> {
   readonly offered: readonly string[];
 }
 
+/** Limits of one call of a tool. */
+export const TOOL_LIMITS = { timeoutMs: 30_000 };
+
 /** The tools that agents can switch on, and the execution of their calls. */
 @Injectable()
 export class AgentTools {
@@ -59,14 +60,9 @@ export class AgentTools {
   private readonly logger = new Logger('AgentTools');
   private readonly byName: ReadonlyMap<string, AgentTool>;
   private readonly schemas: ReadonlyMap<string, Record<string, unknown>>;
-  private readonly timeLimitMs: number;
 
-  constructor(
-    @Inject(CONFIG) config: Pick<Config, 'AGENT_TOOL_TIMEOUT_SECONDS'>,
-    @Inject(AGENT_TOOLS) tools: readonly AgentTool[],
-  ) {
+  constructor(@Inject(AGENT_TOOLS) tools: readonly AgentTool[]) {
     this.all = tools;
-    this.timeLimitMs = config.AGENT_TOOL_TIMEOUT_SECONDS * 1_000;
     this.byName = new Map(tools.map((tool) => [tool.name, tool]));
     this.schemas = new Map(tools.map(({ name, input }) => [name, schemaOf(input)]));
   }
@@ -99,7 +95,7 @@ export class AgentTools {
       summary: oneLine(summary),
       durationMs: Math.round(performance.now() - started),
     });
-    const limit = new CallLimit(context.signal, this.timeLimitMs);
+    const limit = new CallLimit(context.signal, TOOL_LIMITS.timeoutMs);
     try {
       const tool = this.allowed(name, context);
       const input = inputOf(tool, argumentsJson);
@@ -129,7 +125,7 @@ export class AgentTools {
   }
 
   private timeoutOutcome(): ToolOutcome {
-    const took = `The tool took longer than ${this.timeLimitMs / 1_000} seconds and was stopped.`;
+    const took = `The tool took longer than ${TOOL_LIMITS.timeoutMs / 1_000} seconds and was stopped.`;
     return { content: `${took} Ask for less, or answer without it.`, summary: took };
   }
 

@@ -1,10 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { UserLifecycle } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { phrase } from '../../platform/message/index.js';
@@ -40,6 +38,18 @@ import { failedNote, leftOutNote, quotedFile, searchedNote, withFiles } from './
 import type { QuotedFile } from './file-quotation.js';
 
 const MIB = 2 ** 20;
+
+/**
+ * Limits of the files of one call. `tokens` are those of documents that are quoted; larger ones are searched, and a question
+ * waits for them. `images` count those of earlier questions, too.
+ */
+export const CHAT_FILE_LIMITS = {
+  tokens: 8_000,
+  waitSeconds: 5 * 60,
+  images: 10,
+  imageMib: 5,
+  imagesMib: 20,
+};
 
 /** Poll interval while documents are parsed. */
 const LOOK_MS = 250;
@@ -91,7 +101,6 @@ interface ImageBudget {
 @Injectable()
 export class ChatFiles {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly storage: StorageService,
     private readonly documents: DocumentReader,
     private readonly attachments: AttachService,
@@ -145,7 +154,7 @@ export class ChatFiles {
     const failure = await this.failureOf(caller, upload);
     if (failure) failures.add(id, failure);
     else if (file.kind === 'document' && (await this.mayBeRead(caller, upload))) {
-      const deadline = AbortSignal.timeout(this.config.CHAT_FILE_WAIT_SECONDS * 1_000);
+      const deadline = AbortSignal.timeout(CHAT_FILE_LIMITS.waitSeconds * 1_000);
       try {
         const text = await this.textOf(caller.tenantId, file, AbortSignal.any([signal, deadline]));
         if (text.length <= this.maxCharacters) {
@@ -166,7 +175,7 @@ export class ChatFiles {
 
   /** Longer texts exceed the tokens that a question may quote. */
   private get maxCharacters(): number {
-    return this.config.CHAT_FILE_TOKENS * MAX_CHARS_PER_TOKEN;
+    return CHAT_FILE_LIMITS.tokens * MAX_CHARS_PER_TOKEN;
   }
 
   /** Reason why an upload can never be read, from its type and size. */
@@ -175,11 +184,11 @@ export class ChatFiles {
     upload: StoredFileInfo,
   ): Promise<FileError | undefined> {
     const { originalName: name, mimeType, byteSize } = upload;
-    const { CHAT_IMAGE_MB } = this.config;
+    const { imageMib } = CHAT_FILE_LIMITS;
     if (isImageType(mimeType)) {
       if (!isSentImage(mimeType)) return new ImageTypeError(name, mimeType);
-      const isTooLarge = byteSize > CHAT_IMAGE_MB * MIB;
-      return isTooLarge ? new ImageTooLargeError(name, CHAT_IMAGE_MB) : undefined;
+      const isTooLarge = byteSize > imageMib * MIB;
+      return isTooLarge ? new ImageTooLargeError(name, imageMib) : undefined;
     }
     const refusal = await this.documents.refusal(tenantId, upload);
     return refusal === undefined ? undefined : new UnreadableFileError(name, refusal);
@@ -207,7 +216,10 @@ export class ChatFiles {
    */
   async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
     const { caller, files, sessionId } = turn;
-    const imageBudget = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
+    const imageBudget = {
+      count: CHAT_FILE_LIMITS.images,
+      bytes: CHAT_FILE_LIMITS.imagesMib * MIB,
+    };
     // Documents may have to be waited for, so images are read after them.
     const quoted = await this.readDocuments(turn);
     const images = await this.images(
@@ -263,14 +275,14 @@ export class ChatFiles {
     images: readonly StoredFileInfo[],
     { modelName, supportsVision }: Pick<ResolvedChatModel, 'modelName' | 'supportsVision'>,
   ): void {
-    const { CHAT_IMAGES, CHAT_IMAGES_MB } = this.config;
+    const { images: maxImages, imagesMib } = CHAT_FILE_LIMITS;
     const [first] = images;
     if (first && supportsVision === false) {
       throw new BlindModelError(modelName, first.originalName);
     }
-    if (images.length > CHAT_IMAGES) throw new TooManyImagesError(images.length, CHAT_IMAGES);
+    if (images.length > maxImages) throw new TooManyImagesError(images.length, maxImages);
     const bytes = images.reduce((sum, { byteSize }) => sum + byteSize, 0);
-    if (bytes > CHAT_IMAGES_MB * MIB) throw new ImagesTooLargeError(CHAT_IMAGES_MB);
+    if (bytes > imagesMib * MIB) throw new ImagesTooLargeError(imagesMib);
   }
 
   /** The images among the files; deducts them from the budget. */
@@ -336,13 +348,13 @@ export class ChatFiles {
     failures: FileFailures,
   ): Promise<QuotedFile[]> {
     const { caller, files, signal } = turn;
-    const seconds = this.config.CHAT_FILE_WAIT_SECONDS;
+    const seconds = CHAT_FILE_LIMITS.waitSeconds;
     const deadline = AbortSignal.timeout(seconds * 1_000);
     const limited = { ...turn, signal: AbortSignal.any([signal, deadline]) };
     const infos = await this.storage.ownUploads(caller, idsOf(files), CHAT_FILE_KIND);
     const texts: QuotedFile[] = [];
     const large = new Map<number, ChatFile>();
-    let remainingTokens = Math.min(this.config.CHAT_FILE_TOKENS, turn.room);
+    let remainingTokens = Math.min(CHAT_FILE_LIMITS.tokens, turn.room);
     for (const [index, file] of files.entries()) {
       const info = infos[index];
       if (file.kind !== 'document' || file.state === 'failed' || !info) continue;

@@ -1,12 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
 import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
-import { turnLimits, TurnPlanner } from '../../chat/index.js';
+import { TurnPlanner } from '../../chat/index.js';
 import type { TurnQuestion } from '../../chat/index.js';
+import { CHAT_LIMITS } from '../../model/index.js';
 import type { CallTrail } from '../../model/index.js';
 import { generationIn, NO_EFFORT } from '../../provider/index.js';
 import type { ChatMessage, ContentPart, Generation } from '../../provider/index.js';
@@ -29,7 +28,6 @@ export interface RunningAnswer {
 @Injectable()
 export class AgentAnswers {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly planner: TurnPlanner,
     private readonly files: RequestFiles,
   ) {}
@@ -67,7 +65,7 @@ export class AgentAnswers {
       caller,
       messages,
       sources,
-      limits: turnLimits(this.config),
+      limits: CHAT_LIMITS,
       signal,
       passesUnfinished: true,
       ...(trail && { trail }),

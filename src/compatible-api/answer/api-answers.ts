@@ -1,16 +1,14 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
-import { ChatStreams, StructuredAnswers, turnLimits } from '../../chat/index.js';
-import { ModelResolver, UpstreamCalls } from '../../model/index.js';
+import { CHAT_PING, ChatStreams, StructuredAnswers } from '../../chat/index.js';
+import { CHAT_LIMITS, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import type { CallOptions, RelaySettings, ResolvedChatModel } from '../../model/index.js';
 import { partsOf } from '../../provider/index.js';
 import type { ChatCall, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
@@ -41,7 +39,6 @@ export class ApiAnswers {
   private readonly logger = new Logger(ApiAnswers.name);
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly agents: AgentAnswers,
     private readonly streams: ChatStreams,
@@ -70,8 +67,7 @@ export class ApiAnswers {
     write: (answer: HttpAnswer<Request>) => Promise<void>,
   ): Promise<void> {
     const place = this.streams.reserve(caller);
-    const pingMs = this.config.CHAT_PING_SECONDS * 1_000;
-    const answer = new HttpAnswer(caller, request, response, pingMs);
+    const answer = new HttpAnswer(caller, request, response, CHAT_PING.intervalMs);
     try {
       place.onEnd((why) => answer.end(why));
       await write(answer);
@@ -256,7 +252,7 @@ export class ApiAnswers {
   }
 
   private optionsOf({ caller, signal, trail }: Answer<ApiRequest>): CallOptions<ResolvedChatModel> {
-    const { attempts, ...limits } = turnLimits(this.config);
+    const { attempts, ...limits } = CHAT_LIMITS;
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 

@@ -1,9 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { turnLimits } from '../../chat/index.js';
-import { estimateMessageTokens, tokenCounter, UpstreamCalls } from '../../model/index.js';
+import {
+  CHAT_LIMITS,
+  estimateMessageTokens,
+  tokenCounter,
+  UpstreamCalls,
+} from '../../model/index.js';
 import type { CallTrail, ResolvedChatModel } from '../../model/index.js';
 import type {
   ChatMessage,
@@ -21,10 +23,7 @@ export interface CountOptions extends Pick<RelayOptions, 'headers' | 'signal'> {
 /** Token counts of requests by their services. */
 @Injectable()
 export class UpstreamTokenCounts {
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly calls: UpstreamCalls,
-  ) {}
+  constructor(private readonly calls: UpstreamCalls) {}
 
   /** Undefined if the service speaks another protocol or cannot count. Fails like UpstreamCalls. */
   async count(
@@ -35,7 +34,7 @@ export class UpstreamTokenCounts {
   ): Promise<number | undefined> {
     const { adapter, connection } = model;
     if (!adapter.canRelay(connection.address, protocol)) return undefined;
-    const { attempts, ...limits } = turnLimits(this.config);
+    const { attempts, ...limits } = CHAT_LIMITS;
     const use = { caller, feature: 'chat', trail } as const;
     const counted = await this.calls.countTokens(model, body, {
       ...options,

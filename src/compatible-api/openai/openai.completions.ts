@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
-import { turnLimits, turnUsage } from '../../chat/index.js';
-import { ModelResolver, textsOfTokens, UpstreamCalls } from '../../model/index.js';
+import { turnUsage } from '../../chat/index.js';
+import { CHAT_LIMITS, ModelResolver, textsOfTokens, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { generationIn } from '../../provider/index.js';
 import type {
@@ -72,7 +70,6 @@ export class OpenAiCompletions {
     private readonly models: ModelResolver,
     private readonly calls: UpstreamCalls,
     private readonly answers: ApiAnswers,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** One choice per prompt, generated in sequence. Fails like a model call, and with ParameterError. */
@@ -90,7 +87,7 @@ export class OpenAiCompletions {
     if (agentIdIn(name) !== undefined) throw new UnknownModelError(name);
     const model = await this.models.resolveChat(caller, name);
     const prompts = await textsOf(request.prompt);
-    const { attempts, ...limits } = turnLimits(this.config);
+    const { attempts, ...limits } = CHAT_LIMITS;
     const streamable = { stream, ignored, failureEvent: openAiFailureEvent };
     const write: ReadCompletion['write'] = async (answer) => {
       const { signal, trail } = answer;

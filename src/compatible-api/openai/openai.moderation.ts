@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { msg } from '../../platform/message/index.js';
-import { ModelResolver, ModelService, UpstreamCalls } from '../../model/index.js';
+import { CHAT_LIMITS, ModelResolver, ModelService, UpstreamCalls } from '../../model/index.js';
 import type { ModelCallOptions, Moderation } from '../../provider/index.js';
-import { turnLimits } from '../../chat/index.js';
 import type { ReportedCall } from '../answer/answer.js';
 import { ParameterError } from '../answer/api.errors.js';
 import { MODERATION_HINTS, withoutHints } from '../answer/hints.js';
@@ -40,7 +37,6 @@ export class OpenAiModeration {
     private readonly models: ModelResolver,
     private readonly records: ModelService,
     private readonly calls: UpstreamCalls,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** The service's moderation result. Fails like a model call, and with ParameterError. */
@@ -65,7 +61,7 @@ export class OpenAiModeration {
         msg`Models of the provider ${model.providerCode} cannot moderate. Choose a model of another provider.`,
       );
     };
-    const { attempts, ...limits } = turnLimits(this.config);
+    const { attempts, ...limits } = CHAT_LIMITS;
     const use = { caller, feature: 'moderation', trail } as const;
     const { answer } = await this.calls.moderate(model, input, make, {
       use,

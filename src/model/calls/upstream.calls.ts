@@ -1,7 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isWithinKey } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import {
@@ -72,9 +70,19 @@ import {
 import type { ModelUse } from './attempt.js';
 import { UpstreamHealth } from './upstream.health.js';
 
+/**
+ * Limits of a chat's calls of a model. `totalMs` is also the limit of a whole turn, and `attempts` counts the tries of one
+ * model before the first part of an answer.
+ */
+export const CHAT_LIMITS = {
+  connectMs: 10_000,
+  idleMs: 3 * 60_000,
+  totalMs: 30 * 60_000,
+  attempts: 3,
+};
 /** Maximum attempts of one call over all keys and models; those of the model itself are always made. */
 const MAX_ATTEMPTS = 10;
-/** The time after an idle timeout within which a call may still go on to another key or model. */
+/** The time after the idle timeout of chats within which a call may still go on to another key or model. */
 const FALLBACK_MS = 60_000;
 
 /** The options of a call and its repeats. */
@@ -171,7 +179,6 @@ export class UpstreamCalls {
     private readonly ledger: UsageLedger,
     private readonly limits: UsageLimiter,
     private readonly health: UpstreamHealth,
-    @Inject(CONFIG) private readonly config: Config,
     private readonly findings: ModelFindings,
   ) {}
 
@@ -553,7 +560,7 @@ export class UpstreamCalls {
           isAllowed(id) ? this.models.fallbackOf(requested, id) : undefined,
         suits: (fallback, requested) => suits(fallback, requested, callOf(requested)),
         maxAttempts: MAX_ATTEMPTS,
-        maxElapsedMs: this.config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000 + FALLBACK_MS,
+        maxElapsedMs: CHAT_LIMITS.idleMs + FALLBACK_MS,
       },
       this.health,
     );

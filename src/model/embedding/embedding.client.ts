@@ -43,6 +43,8 @@ interface Work {
 
 /** The bound exceeds the number of models in use at the same time. */
 const QUEUES = 1_000;
+/** Texts in one call, where the service allows as many. */
+export const EMBEDDING_BATCH = { size: 32 };
 const CONNECT_MS = 10_000;
 /** The pause when the provider throttles without a Retry-After. */
 const DEFAULT_SLOW_DOWN_MS = 1_000;
@@ -51,6 +53,7 @@ const TOTAL_MS = 60_000;
 /** Maximum concurrent calls for queries and chat, which do not wait for those of documents. */
 const MAX_CONCURRENT_QUERIES = 8;
 const QUERY_ATTEMPTS = 2;
+const DOCUMENT_ATTEMPTS = 5;
 const QUERY_MAX_WAIT_MS = 20_000;
 const DOCUMENT_MAX_WAIT_MS = 60_000;
 
@@ -71,7 +74,7 @@ export class EmbeddingClient {
   /** The number of texts per call, as far as the service has not refused as many. */
   batchSizeOf(model: ResolvedEmbeddingModel): number {
     const learned = this.findings.limitOf(model, 'maxInputs') ?? Infinity;
-    return Math.min(this.config.EMBEDDING_BATCH_SIZE, model.adapter.maxInputs, learned);
+    return Math.min(EMBEDDING_BATCH.size, model.adapter.maxInputs, learned);
   }
 
   /**
@@ -198,7 +201,7 @@ export class EmbeddingClient {
       use,
       limits: this.limits,
       signal,
-      attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
+      attempts: isQuery ? QUERY_ATTEMPTS : DOCUMENT_ATTEMPTS,
       maxRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
       // The batch gives up its place to others between two attempts.
       within: (attempt) =>

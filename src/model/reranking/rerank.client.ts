@@ -1,6 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
+import { Injectable } from '@nestjs/common';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
@@ -27,6 +25,8 @@ interface Work {
 const CONNECT_MS = 10_000;
 const TOTAL_MS = 30_000;
 const ATTEMPTS = 2;
+/** Longer queries and documents are cut. */
+const MAX_TEXT_CHARS = 4_000;
 /** A caller waits, and a search has results without this call. */
 const MAX_RETRY_AFTER_MS = 5_000;
 
@@ -34,15 +34,12 @@ const MAX_RETRY_AFTER_MS = 5_000;
 @Injectable()
 export class RerankClient {
   private readonly limits: CallLimits;
-  private readonly longestText: number;
 
   constructor(
-    @Inject(CONFIG) config: Config,
     private readonly calls: UpstreamCalls,
     private readonly findings: ModelFindings,
   ) {
     this.limits = { connectMs: CONNECT_MS, idleMs: TOTAL_MS, totalMs: TOTAL_MS };
-    this.longestText = config.RERANK_DOCUMENT_CHARACTERS;
   }
 
   /**
@@ -120,6 +117,6 @@ export class RerankClient {
 
   /** Cuts the text to the number of characters, never inside a surrogate pair. */
   private beginningOf(text: string): string {
-    return text.slice(0, this.longestText).replace(/[\uD800-\uDBFF]$/, '');
+    return text.slice(0, MAX_TEXT_CHARS).replace(/[\uD800-\uDBFF]$/, '');
   }
 }

@@ -27,11 +27,6 @@ describe('loadConfig', () => {
     });
   });
 
-  it('pings often enough for clients that give up a silent stream', () => {
-    expect(load({ CHAT_PING_SECONDS: '30' }).CHAT_PING_SECONDS).toBe(30);
-    expect(messageOf(() => load({ CHAT_PING_SECONDS: '31' }))).toContain('CHAT_PING_SECONDS "31"');
-  });
-
   describe('proxies and authorities', () => {
     it('are read under both spellings, of which the lower case wins', () => {
       const { proxies } = load({

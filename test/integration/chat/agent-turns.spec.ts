@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { TOOL_LIMITS } from '../../../src/agent/tool/tool.registry.js';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { RecordedRequest, ScriptStep, Simulator } from '../../../simulator/index.js';
@@ -17,7 +20,7 @@ import { eventually } from '../../support/wait.js';
 
 const EMBED = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
 const STEPS = 3;
-const CALLS = 4;
+const CALLS = 40;
 
 interface Call {
   readonly number: number;
@@ -63,15 +66,15 @@ describe('a turn of an agent with tools', () => {
   let slowBase: number;
   let agentId: number;
 
+  overrideConstants(CHAT_LIMITS, { attempts: 1 });
+  // One test waits for it; the tools of the others must be done by then on a busy machine, too.
+  overrideConstants(TOOL_LIMITS, { timeoutMs: 10_000 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
     plinth = await Plinth.start({
-      // One test waits for it; the tools of the others must be done by then on a busy machine, too.
-      AGENT_TOOL_TIMEOUT_SECONDS: '10',
       AGENT_MAX_STEPS: String(STEPS),
-      AGENT_MAX_TOOL_CALLS: String(CALLS),
       AGENT_MAX_TOKENS: '10000',
-      CHAT_ATTEMPTS: '1',
     });
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
@@ -619,9 +622,11 @@ describe('the total time of a turn with tools', () => {
   let plinth: Plinth;
   let simulator: Simulator;
 
+  overrideConstants(CHAT_LIMITS, { totalMs: SECONDS * 1_000 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_STREAM_TIMEOUT_SECONDS: String(SECONDS) });
+    plinth = await Plinth.start();
   });
 
   afterAll(async () => {

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { AgentRuntimes, AgentTools, TurnSources } from '../../../src/agent/index.js';
@@ -19,9 +21,11 @@ describe('the examples of docs/AGENTS.md', () => {
   let admin: Session;
   let agentId: number;
 
+  overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
@@ -74,8 +78,7 @@ describe('the examples of docs/AGENTS.md', () => {
   });
 
   it('the tool counts words, and tells the model what to do', async () => {
-    const config = { AGENT_TOOL_TIMEOUT_SECONDS: 30 };
-    const tools = new AgentTools(config, [new CountWordsTool()]);
+    const tools = new AgentTools([new CountWordsTool()]);
     const caller = systemCaller('000000', 0);
     const { signal } = new AbortController();
     const turn = { caller, bases: [], skills: [] };

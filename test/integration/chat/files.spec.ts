@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_FILE_LIMITS } from '../../../src/chat/file/chat-files.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { RecordedRequest, Simulator } from '../../../simulator/index.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';
@@ -47,7 +49,7 @@ const PNG = PIXELS['image/png'];
 const VISION = { supportsVision: true };
 const SECRET = 'The access code of the archive is marigold.';
 
-/** Above CHAT_FILE_TOKENS of the suites below. */
+/** Above the quoted tokens of the suites below. */
 const LARGE = `${longText('gardens', 700)}\n\n${SECRET}\n\n${longText('meadows', 700)}`;
 
 /** What a request sent, in the form that the chat protocols share. */
@@ -98,14 +100,11 @@ describe('files in a chat', () => {
   let colleague: Session;
   let chatModel: number;
 
+  overrideConstants(CHAT_FILE_LIMITS, { tokens: 500, images: 3, imageMib: 1, imagesMib: 2 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({
-      CHAT_FILE_TOKENS: '500',
-      CHAT_IMAGES: '3',
-      CHAT_IMAGE_MB: '1',
-      CHAT_IMAGES_MB: '2',
-    });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     for (const code of ['custom_api', 'custom_messages', 'ollama']) {
       await createProvider(admin, code);
@@ -659,9 +658,11 @@ describe('files in a chat', () => {
 });
 
 describe('large documents of a tenant without an embedding model', () => {
+  overrideConstants(CHAT_FILE_LIMITS, { tokens: 500 });
+
   it('are searched by words alone', async () => {
     const simulator = await startSimulator();
-    const plinth = await Plinth.start({ CHAT_FILE_TOKENS: '500' });
+    const plinth = await Plinth.start();
     try {
       const admin = await plinth.signIn();
       await createProvider(admin, 'custom_api');
@@ -686,9 +687,12 @@ describe('large documents that are not parsed in time', () => {
   let simulator: Simulator;
   let admin: Session;
 
-  async function start(seconds: string): Promise<void> {
+  overrideConstants(CHAT_FILE_LIMITS, { tokens: 500 });
+
+  async function start(waitSeconds: number): Promise<void> {
+    CHAT_FILE_LIMITS.waitSeconds = waitSeconds;
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_FILE_TOKENS: '500', CHAT_FILE_WAIT_SECONDS: seconds });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
@@ -703,7 +707,7 @@ describe('large documents that are not parsed in time', () => {
   }
 
   it('end the turn with an error that says what to do', async () => {
-    await start('1');
+    await start(1);
     try {
       const sessionId = await newSession(admin);
       const files = [await uploadFile(admin, 'large.txt', LARGE)];
@@ -718,7 +722,7 @@ describe('large documents that are not parsed in time', () => {
   });
 
   it('keep what was read of each when the question is answered again', async () => {
-    await start('1');
+    await start(1);
     try {
       const sessionId = await newSession(admin);
       const files = [
@@ -756,7 +760,7 @@ describe('large documents that are not parsed in time', () => {
   });
 
   it('are no longer waited for when the answer is stopped', async () => {
-    await start('3600');
+    await start(3600);
     try {
       const sessionId = await newSession(admin);
       const files = [await uploadFile(admin, 'large.txt', LARGE)];

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { messagesAsked, sendChat } from '../../support/chat.js';
@@ -28,9 +30,11 @@ describe('clients that read only content', () => {
   let full: Session;
   let shop: number;
 
+  overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+    plinth = await Plinth.start();
     const signIn = (client: string): Promise<Session> =>
       plinth.signIn('admin', ADMIN_PASSWORD, '000000', client);
     pages = await Promise.all(WEB_PAGES.map(signIn));

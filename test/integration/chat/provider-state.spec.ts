@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { asMessage } from '../../../src/platform/message/index.js';
@@ -36,9 +38,11 @@ let admin: Session;
 let agentId: number;
 let scripted: ScriptedAdapter;
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start();
   admin = await plinth.signIn();
   await createProvider(admin, 'custom_api');
   const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
@@ -51,9 +53,11 @@ describe('an answer of a form', () => {
   let admin: Session;
   let modelId: number;
 
+  overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+    plinth = await Plinth.start();
     admin = await plinth.signIn('admin', ADMIN_PASSWORD, '000000', FULL_CLIENT);
     for (const code of ['openai', 'custom_messages', 'ollama']) await createProvider(admin, code);
     modelId = await newModel('sim', 'openai');

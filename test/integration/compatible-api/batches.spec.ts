@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import Anthropic, { toFile as toMessagesFile } from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { startSimulator } from '../../../simulator/index.js';
@@ -37,9 +39,11 @@ let openai: OpenAI;
 let anthropic: Anthropic;
 let echoId: number;
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', API_FILES_MB_PER_USER: '1' });
+  plinth = await Plinth.start({ API_FILES_MB_PER_USER: '1' });
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
   const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service-12345' };

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import OpenAI from 'openai';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -21,9 +23,11 @@ let admin: Session;
 let client: OpenAI;
 let agentId: number;
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start();
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages', 'ollama']) await createProvider(admin, code);
   const service = { apiHost: `${simulator.url}/v1`, apiKey: KEY };

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_PING } from '../../../src/chat/index.js';
 import type { ProviderState, ToolCall } from '../../../src/provider/index.js';
 import { makeKey } from '../../support/api-keys.js';
 import {
@@ -542,8 +544,10 @@ describe('countTokens', () => {
 describe('a stream in which nothing comes', () => {
   let silent: CompatibleApi;
 
+  overrideConstants(CHAT_PING, { intervalMs: 1_000 });
+
   beforeAll(async () => {
-    silent = await openCompatibleApi({ CHAT_PING_SECONDS: '1' });
+    silent = await openCompatibleApi();
   });
 
   afterAll(() => closeCompatibleApi(silent));

@@ -1,5 +1,7 @@
 import { request as httpRequest } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_PING } from '../../../src/chat/index.js';
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
 import { ContentFilterFinishReasonError, LengthFinishReasonError } from 'openai/error';
@@ -755,8 +757,10 @@ describe.each([...TRANSLATED, 'an agent'])('JSON that %s cannot write', (name) =
 describe('a stream in which nothing comes', () => {
   let silent: CompatibleApi;
 
+  overrideConstants(CHAT_PING, { intervalMs: 1_000 });
+
   beforeAll(async () => {
-    silent = await openCompatibleApi({ CHAT_PING_SECONDS: '1' });
+    silent = await openCompatibleApi();
   });
 
   afterAll(() => closeCompatibleApi(silent));

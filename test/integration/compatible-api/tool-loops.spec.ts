@@ -4,6 +4,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage } from '@langchain/core/messages';
@@ -42,9 +44,11 @@ let admin: Session;
 let apiKey: string;
 const modelIds = new Map<StrictService, number>();
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   upstreams = await startStrictUpstreams();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start();
   admin = await plinth.signIn();
   const codes = new Set(SERVICES.map((service) => STRICT_SERVICES[service].providerCode));
   for (const code of codes) await createProvider(admin, code);

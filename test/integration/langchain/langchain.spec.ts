@@ -2,6 +2,8 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { createAgent } from 'langchain';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -36,12 +38,12 @@ describe('LangChain', () => {
   let parts: LangChain;
   let owner: Person;
 
+  overrideConstants(CHAT_LIMITS, { attempts: 2 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
     Object.assign(process.env, TRACING);
-    plinth = await Plinth.start({
-      CHAT_ATTEMPTS: '2',
-    });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     parts = await plinth.app.get(LangChainLoader, { strict: false }).load();
     await createProvider(admin, 'custom_api');

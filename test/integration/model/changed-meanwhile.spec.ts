@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { EMBEDDING_BATCH } from '../../../src/model/embedding/embedding.client.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { RerankClient } from '../../../src/model/index.js';
@@ -28,9 +30,11 @@ describe('a model that is changed while work with it is under way', () => {
   let providerId: number;
   let counter = 0;
 
+  overrideConstants(EMBEDDING_BATCH, { size: 1 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ EMBEDDING_BATCH_SIZE: '1', EMBEDDING_CONCURRENCY: '1' });
+    plinth = await Plinth.start({ EMBEDDING_CONCURRENCY: '1' });
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const { rows } = await admin.get<{ id: number }[]>('/system/provider/list');

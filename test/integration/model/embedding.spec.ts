@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { EMBEDDING_BATCH } from '../../../src/model/embedding/embedding.client.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import {
@@ -17,7 +19,7 @@ import { eventually } from '../../support/wait.js';
 
 const BATCH = 12;
 const CONCURRENCY = 2;
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
 
 describe('the embedder', () => {
   let plinth: Plinth;
@@ -26,12 +28,12 @@ describe('the embedder', () => {
   let models: CalledModels;
   let embedder: EmbeddingClient;
 
+  overrideConstants(EMBEDDING_BATCH, { size: BATCH });
+
   beforeAll(async () => {
     simulator = await startSimulator();
     plinth = await Plinth.start({
-      EMBEDDING_BATCH_SIZE: String(BATCH),
       EMBEDDING_CONCURRENCY: String(CONCURRENCY),
-      EMBEDDING_ATTEMPTS: String(ATTEMPTS),
     });
     admin = await plinth.signIn();
     models = new CalledModels(plinth);

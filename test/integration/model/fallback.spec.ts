@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import pg from 'pg';
 import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
@@ -41,9 +43,11 @@ let admin: Session;
 let good: number;
 let broken: number;
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start();
   plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages', 'ollama', 'image_sdk']) {

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { UsageLedger } from '../../../src/usage/usage.ledger.js';
@@ -25,9 +27,11 @@ const service = (): { apiHost: string; apiKey: string } => ({
   apiKey: 'key',
 });
 
+overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start();
   admin = await plinth.signIn();
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
 });

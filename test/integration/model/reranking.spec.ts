@@ -10,7 +10,7 @@ import type { Session } from '../../support/session.js';
 import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
 
-const CHARACTERS = 40;
+const CHARACTERS = 4_000;
 
 describe('the reranker', () => {
   let plinth: Plinth;
@@ -21,7 +21,7 @@ describe('the reranker', () => {
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ RERANK_DOCUMENT_CHARACTERS: String(CHARACTERS) });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     models = new CalledModels(plinth);
     reranker = plinth.app.get(RerankClient, { strict: false });

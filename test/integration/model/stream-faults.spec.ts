@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -24,13 +26,12 @@ let plinth: Plinth;
 let admin: Session;
 const fallbacks = new Map<string, number>();
 
+overrideConstants(CHAT_LIMITS, { attempts: 1, idleMs: 2_000 });
+
 beforeAll(async () => {
   failing = await startSimulator();
   standIn = await startSimulator();
-  plinth = await Plinth.start({
-    CHAT_ATTEMPTS: '1',
-    CHAT_IDLE_TIMEOUT_SECONDS: '2',
-  });
+  plinth = await Plinth.start();
   // All faults are those of one address.
   plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn('admin', ADMIN_PASSWORD, TENANT, FULL_CLIENT);

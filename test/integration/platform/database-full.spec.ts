@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { OpenChat } from '../../support/chat.js';
@@ -37,10 +39,12 @@ if (!disk) {
     let base: number;
     let written = 0;
 
+    overrideConstants(CHAT_LIMITS, { attempts: 1 });
+
     beforeAll(async () => {
       database = await createServerDatabase(disk.url, disk.tablespace);
       simulator = await startSimulator();
-      plinth = await Plinth.start({ DATABASE_URL: database.url, SECRET_KEY, CHAT_ATTEMPTS: '1' });
+      plinth = await Plinth.start({ DATABASE_URL: database.url, SECRET_KEY });
       root = await plinth.signIn();
       await createProvider(root, 'custom_api');
       const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };

@@ -1,5 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { UsageRetention } from '../../../src/usage/usage.retention.js';
@@ -61,10 +63,11 @@ let agentId: number;
 let toolAgentId: number;
 let knowledgeId: number;
 
+overrideConstants(CHAT_LIMITS, { attempts: 2 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
-    CHAT_ATTEMPTS: '2',
     // The place of a client that has left is free when the service notices it.
     CHAT_STREAMS_PER_USER: String(10 * AT_ONCE),
     USAGE_DETAIL_DAYS: '10',

@@ -67,7 +67,6 @@ const models: Record<string, number> = {};
 beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start({
-    CHAT_ATTEMPTS: '3',
     LIMIT_LEASE_SECONDS: '30',
     LIMIT_ANSWER_TOKENS: String(ANSWER_TOKENS),
   });
