@@ -66,7 +66,6 @@ async function start() {
       ...environment,
       PORT: String(port),
       DATA_DIR: dataDir,
-      DEMO_PORT: '0',
       ADMIN_PASSWORD: PASSWORD,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

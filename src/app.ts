@@ -116,7 +116,7 @@ export async function createApp(
   app.use(
     compose(
       requestContext,
-      closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS),
+      closeHalfSent(),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
       oneHost(FAILURE_SHAPES),
@@ -140,7 +140,7 @@ export async function createApp(
     ),
   );
   serveOpenApi(app, ANSWERS, config.PUBLIC_URL);
-  limitTimes(app.getHttpServer(), config);
+  limitTimes(app.getHttpServer());
   return app;
 }
 
@@ -152,9 +152,10 @@ function only(matches: (request: Request) => boolean, handler: RequestHandler): 
   };
 }
 
-function limitTimes(server: Server, config: Config): void {
-  server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
-  server.requestTimeout = config.REQUEST_BODY_TIMEOUT_SECONDS * 1_000;
+/** Time limits for a client to send its headers, and the whole request. */
+function limitTimes(server: Server): void {
+  server.headersTimeout = 30_000;
+  server.requestTimeout = 300_000;
   server.keepAliveTimeout = 65_000;
 }
 

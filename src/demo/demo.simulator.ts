@@ -10,6 +10,7 @@ import type { Config } from '../platform/config/index.js';
 import { ForbiddenAddressError, OutboundHttp } from '../platform/outbound/index.js';
 
 /** The simulator listens on no other address. */
+const PORT = 6_040;
 const HOST = '127.0.0.1';
 
 const START_LIMIT_MS = 10_000;
@@ -43,9 +44,9 @@ export class DemoSimulator implements OnApplicationShutdown {
     }
   }
 
-  /** Starts it and returns its address. Uses any free port when DEMO_PORT is in use. */
+  /** Starts it and returns its address. Uses any free port when its own is in use. */
   async start(): Promise<string> {
-    return (await this.startOn(this.config.DEMO_PORT)) ?? (await this.startOn(0)) ?? this.fail();
+    return (await this.startOn(PORT)) ?? (await this.startOn(0)) ?? this.fail();
   }
 
   async onApplicationShutdown(): Promise<void> {

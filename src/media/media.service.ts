@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
-import { CONFIG } from '../platform/config/index.js';
-import type { Config } from '../platform/config/index.js';
 import { isUnavailable } from '../platform/database/index.js';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
@@ -92,6 +90,9 @@ export function isCompleted(status: string | null): boolean {
   return COMPLETED.includes(status);
 }
 
+/** Images, speeches and videos of one user, and the time limit of one call. */
+export const MEDIA_LIMITS = { requestsPerMinute: 60, totalMs: 3 * 60_000 };
+
 /**
  * Calls media models and looks up their tasks, of which it keeps the caller's own records up to date. The cause of a
  * failure is logged; the caller gets the request's id.
@@ -107,10 +108,9 @@ export class MediaService {
     private readonly tasks: TaskRepository,
     private readonly limiter: RateLimiter,
     private readonly calls: UpstreamCalls,
-    @Inject(CONFIG) config: Config,
   ) {
-    this.limit = { name: 'media', points: config.MEDIA_REQUESTS_PER_MINUTE, seconds: 60 };
-    const totalMs = config.MEDIA_TIMEOUT_SECONDS * 1_000;
+    this.limit = { name: 'media', points: MEDIA_LIMITS.requestsPerMinute, seconds: 60 };
+    const { totalMs } = MEDIA_LIMITS;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
   }
 
@@ -248,7 +248,7 @@ export class MediaService {
 
   /**
    * The result of `image` or `speech`, waited for where it is a task of predictions. The task goes on when `signal` aborts.
-   * Fails with MediaFailedError for a task that ends without a medium, or not within MEDIA_TIMEOUT_SECONDS, in which a look
+   * Fails with MediaFailedError for a task that ends without a medium, or not within its time limit, in which a look
    * at it may fail. Unless the service says that the task has failed, the error is final.
    */
   async finished(

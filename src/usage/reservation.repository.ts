@@ -126,6 +126,12 @@ function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refu
   ];
 }
 
+/**
+ * A reservation ends without a sign of life of its process for `leaseSeconds`. `answerTokens` are reserved for the answer of a
+ * call where neither the call nor the record of the model has a limit.
+ */
+export const RESERVATION = { leaseSeconds: 60, answerTokens: 4_096 };
+
 /** Reservations of limits by running calls. The functions that it calls are in the migration 20261127-model.ts. */
 @Injectable()
 export class ReservationRepository {
@@ -153,7 +159,7 @@ export class ReservationRepository {
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
-      ...[this.config.LIMIT_LEASE_SECONDS, this.config.TZ, isOfBatch],
+      ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch],
     ]);
   }
 
@@ -178,7 +184,7 @@ export class ReservationRepository {
 
   async renew(ids: readonly string[]): Promise<void> {
     await acrossTenants('renewal of reservations', () =>
-      this.database.query(RENEW, [ids, this.config.LIMIT_LEASE_SECONDS]),
+      this.database.query(RENEW, [ids, RESERVATION.leaseSeconds]),
     );
   }
 

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { CONFIG } from '../platform/config/index.js';
-import type { Config } from '../platform/config/index.js';
 import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
@@ -10,7 +8,7 @@ import { UsageLedger } from './usage.ledger.js';
 import type { ModelUser, UsageEntry } from './usage.entry.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
-import { ReservationRepository } from './reservation.repository.js';
+import { RESERVATION, ReservationRepository } from './reservation.repository.js';
 import type { LimitLeft, WorstCase } from './reservation.repository.js';
 
 /** A model as its calls are limited. */
@@ -54,19 +52,15 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   /** Reservations of calls that run. */
   private readonly reservedIds = new Set<string>();
   private renewals: IntervalJob | undefined;
-  private readonly renewMs: number;
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly reservations: ReservationRepository,
     private readonly ledger: UsageLedger,
     private readonly metrics: Metrics,
-  ) {
-    this.renewMs = (config.LIMIT_LEASE_SECONDS * 1_000) / RENEWALS;
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
-    this.renewals = new IntervalJob(this.renewMs, () => this.renew());
+    this.renewals = new IntervalJob(renewMs(), () => this.renew());
   }
 
   /** Calls are over by then. */
@@ -161,13 +155,13 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
   maxOutput(model: LimitedModel, caller: ModelUser): number | undefined {
     if (!limitsOf(model, caller).some(isBudget)) return undefined;
     const { maxOutput, contextWindow = Infinity } = model;
-    return maxOutput ?? Math.min(this.config.LIMIT_ANSWER_TOKENS, Math.floor(contextWindow / 2));
+    return maxOutput ?? Math.min(RESERVATION.answerTokens, Math.floor(contextWindow / 2));
   }
 
   private async renew(): Promise<void> {
     if (this.reservedIds.size === 0) return;
     try {
-      await withStatementLimit(this.renewMs, () => this.reservations.renew([...this.reservedIds]));
+      await withStatementLimit(renewMs(), () => this.reservations.renew([...this.reservedIds]));
     } catch (error) {
       // The next renewal may come in time.
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to renew reservations', err: error });
@@ -187,4 +181,8 @@ function limitsOf({ limits = [] }: LimitedModel, caller: ModelUser): readonly Se
 
 function isBudget({ measure }: SetLimit): boolean {
   return measure !== 'requests-minute';
+}
+
+function renewMs(): number {
+  return (RESERVATION.leaseSeconds * 1_000) / RENEWALS;
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MEDIA_LIMITS } from '../../src/media/media.service.js';
 import { overrideConstants } from '../support/override-constants.js';
 import { CHAT_LIMITS } from '../../src/model/index.js';
 import type { PipeTransform, Type } from '@nestjs/common';
@@ -123,9 +124,11 @@ let readQuery: (text: string) => unknown;
 
 overrideConstants(CHAT_LIMITS, { attempts: 1 });
 
+overrideConstants(MEDIA_LIMITS, { requestsPerMinute: 1_000_000 });
+
 beforeAll(async () => {
   // Nobody listens where the models are: one attempt tells as much as several.
-  plinth = await Plinth.start({ MEDIA_REQUESTS_PER_MINUTE: '1000000' });
+  plinth = await Plinth.start();
   world = await createWorld(plinth);
   const express = plinth.app.getHttpAdapter().getInstance();
   readQuery = express.get('query parser fn') as typeof readQuery;

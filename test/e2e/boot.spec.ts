@@ -175,7 +175,7 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
     'says what to set when the models of the demo may not be called, and starts with it',
     async () => {
       const { environment, password } = await installation();
-      const demo = { ...environment, DEMO: 'on', DEMO_PORT: '0' };
+      const demo = { ...environment, DEMO: 'on' };
       const refused = boot({ ...demo, ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8' });
 
       expect(await refused.exit).toBe(2);

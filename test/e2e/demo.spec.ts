@@ -41,7 +41,7 @@ async function demo(
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'plinth-first-demo-'));
-    const service = boot(dataDir, { DATABASE_URL: '', REDIS_URL: '', DEMO: 'on', DEMO_PORT: '0' });
+    const service = boot(dataDir, { DATABASE_URL: '', REDIS_URL: '', DEMO: 'on' });
     const started = (text: string): boolean =>
       text.includes('"address"') || service.child.exitCode !== null;
     await eventually(service.stdout, started, SETUP_MS);

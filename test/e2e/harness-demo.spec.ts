@@ -3,15 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  addressOf,
-  adminAt,
-  boot,
-  freePort,
-  isBuilt,
-  killAll,
-  START_MS,
-} from '../support/built-process.js';
+import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
 import type { BuiltProcess } from '../support/built-process.js';
 import type { RunView } from '../support/harness.js';
 import { RunStream } from '../support/harness-stream.js';
@@ -34,7 +26,6 @@ const SESSIONS = '/coding/harness/sessions';
     ? join(folder, 'workspaces', 'example')
     : join(dataDir, 'workspaces', '000000', 'example');
   let store: OwnStore;
-  let port: string;
   let service: BuiltProcess;
   let admin: Session;
   let keys = 0;
@@ -45,7 +36,6 @@ const SESSIONS = '/coding/harness/sessions';
     store = await ownStore({ dataDir });
     // The demo makes its repository itself, in a folder that the operator has made.
     if (store.databaseUrl !== undefined) mkdirSync(dirname(example));
-    port = String(await freePort());
   });
 
   afterAll(async () => {
@@ -56,7 +46,6 @@ const SESSIONS = '/coding/harness/sessions';
   const environment = (): Record<string, string> => ({
     ADMIN_PASSWORD,
     DEMO: 'on',
-    DEMO_PORT: port,
     ...store.environment,
     ...(store.databaseUrl !== undefined && {
       ALLOW_PRIVATE_MODEL_HOSTS: '*',

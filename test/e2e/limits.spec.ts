@@ -59,7 +59,6 @@ interface Usage {
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
       CHAT_STREAMS_PER_USER: String(CALLS),
-      LIMIT_LEASE_SECONDS: '600',
     };
     // The first one makes the tables.
     const first = boot(dataDir, environment);

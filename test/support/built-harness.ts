@@ -94,7 +94,6 @@ export class BuiltHarness {
       HARNESS_ROOTS: join(folder, 'roots'),
       HARNESS_RUNS: '50',
       HARNESS_RUNS_PER_USER: '50',
-      HARNESS_MODEL_RETRY_MS: '1',
       DATABASE_POOL_SIZE: '30',
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS,
       ...store.environment,

@@ -3,10 +3,9 @@ import { CODER } from './harness.js';
 import type { Harness, RunView } from './harness.js';
 import type { Plinth } from './plinth.js';
 
-/** For a harness whose other runs are to stay in the queue; see `occupy`. */
+/** For a harness whose other runs stay in the queue behind that of `occupy`, whose model is silent for ten minutes. */
 export const ONE_PLACE = {
   HARNESS_RUNS: '1',
-  HARNESS_MODEL_IDLE_SECONDS: '600',
 } as const;
 
 /** A run that its model keeps waiting takes the only place. */

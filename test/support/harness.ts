@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startSimulator } from '../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../simulator/index.js';
+import { MODEL_RETRY } from '../../src/harness/engine/model.calls.js';
 import { canary } from './canary.js';
 import { RunStream } from './harness-stream.js';
 import type { RunEvent } from './harness-stream.js';
@@ -53,6 +54,9 @@ type RunKey = Pick<RunView, 'sessionId' | 'runId'>;
 /** How long a run may take on a busy machine. */
 const RUN_MS = 150_000;
 let keys = 0;
+
+// No test waits for the pauses between the tries of a call.
+MODEL_RETRY.pauseMs = 1;
 
 /** An idempotency key that nobody has used. */
 export function freshKey(): string {

@@ -18,9 +18,7 @@ export class WatchedRuns {
   ) {}
 
   static async start(): Promise<WatchedRuns> {
-    const plinth = await Plinth.start({
-      HARNESS_STREAMS_PER_USER: '40',
-    });
+    const plinth = await Plinth.start({ CHAT_STREAMS_PER_USER: '80' });
     const admin = await plinth.signIn();
     const role = await makeRole(admin, 'watcher', ['coding:harness:use']);
     return new WatchedRuns(plinth, admin, await makeUser(plinth, admin, 'watcher', [role]));

@@ -158,19 +158,17 @@ export interface NewArtifact {
   readonly bytes: Uint8Array;
 }
 
+/** Outputs and images that are stored for one run. */
+export const ARTIFACT_LIMITS = { runBytes: 200 * MIB };
+
 /** Complete contents of which a model saw a part, stored for people and for later turns. */
 @Injectable()
 export class Artifacts {
-  private readonly limitBytes: number;
-
   constructor(
     private readonly database: Database,
     private readonly repository: ArtifactRepository,
     private readonly blobs: BlobStore,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.limitBytes = config.HARNESS_ARTIFACT_MB * MIB;
-  }
+  ) {}
 
   /**
    * Stores an artifact of the run and returns its id; undefined when it exceeds the run's remaining allowance. The content
@@ -181,11 +179,12 @@ export class Artifacts {
     { bytes, toolCallId, kind, mediaType }: NewArtifact,
   ): Promise<string | undefined> {
     const { tenantId, id: runId } = run;
-    if (bytes.length > this.limitBytes) return undefined;
+    if (bytes.length > ARTIFACT_LIMITS.runBytes) return undefined;
     const sha256 = await this.blobs.put(tenantId, bytes);
     const id = newId();
     return this.database.transaction(async () => {
-      if (!(await this.repository.takeRoom(run, bytes.length, this.limitBytes))) return undefined;
+      if (!(await this.repository.takeRoom(run, bytes.length, ARTIFACT_LIMITS.runBytes)))
+        return undefined;
       const byteSize = bytes.length;
       await this.repository.insert({
         id,

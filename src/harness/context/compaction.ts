@@ -1,8 +1,6 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { estimateMessagesTokens, estimateTokens, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ModelUser } from '../../usage/index.js';
@@ -207,18 +205,12 @@ const SHOWN = { said: 6_000, answer: 4_000, arguments: 1_200, output: 2_400 } as
 /** Length to which the parts of a record that is too long are cut; below it, parts are left out. */
 const SHORTENED_PART_CHARS = 200;
 
-const CONNECT_MS = 10_000;
-const MAX_MODEL_CALL_MS = 600_000;
-
 /** Time limits of each model call of a run, summaries included. */
-export function modelCallLimits(config: Config): CallLimits {
-  return {
-    connectMs: CONNECT_MS,
-    idleMs: config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
-    totalMs: MAX_MODEL_CALL_MS,
-  };
-}
-
+export const MODEL_CALL_LIMITS: CallLimits = {
+  connectMs: 10_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+};
 const MAX_TRIES = 2;
 /** Limit of the summary's answer: a share of the tokens that may be sent, and a number of tokens. */
 const ANSWER_SHARE = 1 / 10;
@@ -241,10 +233,7 @@ export interface SummaryJob {
 export class SummaryWriter {
   private readonly logger = new Logger('Harness');
 
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly calls: UpstreamCalls,
-  ) {}
+  constructor(private readonly calls: UpstreamCalls) {}
 
   /**
    * A summary by the model, without tools. Its answer is kept as data. When the model refuses or answers nothing, a list of
@@ -274,7 +263,7 @@ export class SummaryWriter {
     const messages = summaryRequest(wish, mark, Math.floor(limit * REQUEST_SHARE));
     const answer = await this.calls.complete(model, () => ({ messages, maxTokens }), {
       use: { caller, feature: 'harness' },
-      limits: modelCallLimits(this.config),
+      limits: MODEL_CALL_LIMITS,
       signal,
       attempts: MAX_TRIES,
     });

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
+import { Injectable } from '@nestjs/common';
 import { CallTrail, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import { LimitReachedError } from '../../usage/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
@@ -15,7 +13,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../provider/index.js';
-import { modelCallLimits } from '../context/compaction.js';
+import { MODEL_CALL_LIMITS } from '../context/compaction.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/rendering.js';
 import { costOf, totalCost } from '../protocol/run.state.js';
@@ -90,6 +88,8 @@ function abandonedCode(failure: UpstreamError | LimitReachedError): string {
 
 const MAX_TRIES = 3;
 const BACKOFF = 4;
+/** Pause before the second try; each further one is BACKOFF times as long. */
+export const MODEL_RETRY = { pauseMs: 1_000 };
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_PROVIDER_ID_CHARS = 200;
 const MAX_TOOL_NAME_CHARS = 100;
@@ -106,7 +106,6 @@ const EMPTY = 'Your last answer was empty. Go on with the task, or say that it i
 @Injectable()
 export class ModelCalls {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly store: RunStore,
     private readonly events: EventRepository,
     private readonly registry: ToolRegistry,
@@ -291,7 +290,6 @@ export class ModelCalls {
       sequence,
       mask: this.mask,
     });
-    const limits = modelCallLimits(this.config);
     const startedAt = performance.now();
     try {
       const callOf = (now: ResolvedChatModel): ReturnType<typeof chatCall> => {
@@ -301,7 +299,7 @@ export class ModelCalls {
       };
       const stream = this.upstream.stream(model, callOf, {
         use: { caller, feature: 'harness', trail },
-        limits,
+        limits: MODEL_CALL_LIMITS,
         signal,
         // The model was resolved before the attempt was stored; `call` retries.
         current: () => model,
@@ -340,7 +338,7 @@ export class ModelCalls {
     { effectId, iteration, attempt }: ModelAnswer,
     { kind, retryAfterMs = 0 }: UpstreamError,
   ): Promise<void> {
-    const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
+    const backoff = MODEL_RETRY.pauseMs * BACKOFF ** (attempt - 1);
     // A jitter of 20 % keeps many runs from retrying at the same moment.
     const spread = backoff * (0.8 + Math.random() * 0.4);
     const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)));

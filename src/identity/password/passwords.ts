@@ -1,9 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
 import { createHash, randomBytes } from 'node:crypto';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
@@ -47,6 +45,12 @@ export interface PasswordAttempt {
 }
 
 /**
+ * `accountFailures` from all addresses lock an account for every address but that of its last sign-in. A process hashes
+ * `running` passwords at a time; further ones than `waiting` are refused with 429.
+ */
+export const PASSWORD_LIMITS = { accountFailures: 30, running: 2, waiting: 50 };
+
+/**
  * Hashes and verifies passwords. After too many wrong ones an account is locked for the address that they came from, and
  * after many more for all addresses but that of its last sign-in, so that guessing does not lock its owner out. A name that
  * no user has is treated alike. Attempts of one address at one account run one after the other, so that many at once
@@ -64,17 +68,14 @@ export class Passwords implements OnModuleInit {
   private readonly lock: RateLimit;
   private readonly accountFailures: RateLimit;
 
-  constructor(
-    private readonly limiter: RateLimiter,
-    @Inject(CONFIG) config: Config,
-  ) {
+  constructor(private readonly limiter: RateLimiter) {
     const seconds = this.lockSeconds;
     // The limiter gets one point less, because the failure that exceeds it locks the account.
     this.failures = { name: 'login-failures', points: MAX_FAILURES_OF_ADDRESS - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
-    const points = config.LOGIN_ACCOUNT_FAILURE_LIMIT;
+    const points = PASSWORD_LIMITS.accountFailures;
     this.accountFailures = { name: 'login-account-failures', points, seconds };
-    this.queue = new HashQueue({ running: config.PASSWORD_HASHES, waiting: config.PASSWORD_QUEUE });
+    this.queue = new HashQueue(PASSWORD_LIMITS);
   }
 
   async onModuleInit(): Promise<void> {

@@ -1,9 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import * as oidc from 'openid-client';
 import PQueue from 'p-queue';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { inTenant, isOutage } from '../../platform/database/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { OidcConnections } from './oidc.connections.js';
@@ -18,6 +16,9 @@ const MAX_PAUSE_SECONDS = 15;
 const BATCH = 40;
 const MAX_CHECK_COUNT = 8;
 
+/** How often a provider is asked, by the refresh token, whether it still has a user. */
+export const SSO_CHECK = { intervalSeconds: 5 * 60 };
+
 /**
  * Asks the providers, by the refresh tokens, whether they still have their users. A token that is refused as invalid
  * suspends its user; every other failure, such as a provider that is away, changes nothing. Each user is asked for by one
@@ -26,7 +27,6 @@ const MAX_CHECK_COUNT = 8;
 @Injectable()
 export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(SsoChecks.name);
-  private readonly intervalSeconds: number;
   private job: IntervalJob | undefined;
 
   constructor(
@@ -34,13 +34,10 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly connections: OidcConnections,
     private readonly vault: SsoVault,
     private readonly users: SsoUsers,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.intervalSeconds = config.SSO_CHECK_SECONDS;
-  }
+  ) {}
 
   onApplicationBootstrap(): void {
-    const seconds = Math.min(this.intervalSeconds, MAX_PAUSE_SECONDS);
+    const seconds = Math.min(SSO_CHECK.intervalSeconds, MAX_PAUSE_SECONDS);
     this.job = new IntervalJob(seconds * 1_000, (stopping) => this.checkDue(stopping));
   }
 
@@ -54,7 +51,7 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
       // Providers that did not answer: each further user of theirs would wait for the time limit.
       const away = new Set<number>();
       for (let due = BATCH; due === BATCH && !stopping.aborted;) {
-        const identities = await this.rows.claimDue(this.intervalSeconds, BATCH);
+        const identities = await this.rows.claimDue(SSO_CHECK.intervalSeconds, BATCH);
         due = identities.length;
         const queue = new PQueue({ concurrency: MAX_CHECK_COUNT });
         await Promise.all(

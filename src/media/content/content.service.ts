@@ -42,6 +42,9 @@ interface ResourceAddress {
 
 const MIB = 2 ** 20;
 
+/** Memory of a process for results that were fetched without a declared length. */
+export const CONTENT_MEMORY = { bytes: 256 * MIB };
+
 /** Fetches what media services answer the address of, so that clients need neither its host nor its address. Nothing is stored. */
 @Injectable()
 export class ContentService {
@@ -172,7 +175,7 @@ export class ContentService {
     const pieces: Buffer[] = [];
     for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
       if (reservation.bytes + bytes.length > MAX_CONTENT_BYTES) throw tooLarge();
-      if (this.bufferedBytes + bytes.length > this.config.MEDIA_CONTENT_MEMORY_MB * MIB) {
+      if (this.bufferedBytes + bytes.length > CONTENT_MEMORY.bytes) {
         throw new ContentMemoryError();
       }
       this.bufferedBytes += bytes.length;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { harnessVariables } from './harness.variables.js';
 import {
   address,
   baseAddress,
@@ -12,6 +11,7 @@ import {
   optionalHeaderValue,
   proxyAddress,
   seconds,
+  tenantFolders,
   tesseractLanguages,
   text,
   url,
@@ -58,11 +58,6 @@ export const variables = {
       'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one. While it is set, collections in Qdrant that are marked with this id, or have no mark, are taken over: remove it after the start',
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
-  DATABASE_QUERY_TIMEOUT_SECONDS: seconds(
-    20,
-    'Longest time for PostgreSQL to answer a statement; sweeps, deletions and exports have ten minutes',
-    600,
-  ),
   REDIS_URL: variable(url('redis:', 'rediss:'), {
     example: 'redis://redis:6379',
     description:
@@ -124,11 +119,6 @@ export const variables = {
     example: 'off',
     description:
       'The offline demo (simulated providers and models); default: on with the embedded database, else off; ALLOW_PRIVATE_MODEL_HOSTS must allow 127.0.0.1',
-  }),
-  DEMO_PORT: variable(wholeNumber(0, 65_535), {
-    default: '6040',
-    example: '6040',
-    description: 'Port of the offline demo’s simulator on 127.0.0.1; any free port if it is in use',
   }),
   LOG_LEVEL: variable(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',
@@ -202,11 +192,7 @@ export const variables = {
   OUTBOUND_CA_FILE: variable(text.optional(), {
     example: '/etc/ssl/certs/company-ca.pem',
     description:
-      'Certificates (PEM) of further authorities that outgoing calls trust, for example that of a proxy that inspects TLS',
-  }),
-  NODE_EXTRA_CA_CERTS: variable(text.optional(), {
-    example: '/etc/ssl/certs/company-ca.pem',
-    description: 'The same as Node.js itself reads it, for all of its connections',
+      'Certificates (PEM) of further authorities that outgoing calls trust, for example that of a proxy that inspects TLS; NODE_EXTRA_CA_CERTS of Node.js is for all connections',
   }),
   HOST_IDENTITY_TENANTS: variable(commaList, {
     default: '',
@@ -214,22 +200,6 @@ export const variables = {
     description:
       'Tenants whose models may be called with the identity of this host (managed identity, instance profile, default credentials), or *; default: none',
   }),
-  REQUEST_BODY_LIMIT_KB: count(
-    1_024,
-    'Largest JSON body (KiB); conversations and texts below /v1, runs and inputs of the coding harness read 14 MiB, sign-ins 64 KiB',
-    102_400,
-  ),
-  REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Time limit for a client to send its headers'),
-  REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Time limit for a client to send a request'),
-  REQUEST_BODY_IDLE_SECONDS: seconds(
-    15,
-    'Longest pause of a client that sends a JSON body, or the rest of a refused request',
-  ),
-  REQUEST_BODY_BUDGET_MB: count(
-    64,
-    'JSON bodies that are being read per process, at most (MiB); half of it for one address',
-    102_400,
-  ),
   SHUTDOWN_DRAIN_SECONDS: variable(wholeNumber(0, 10 * MINUTE).optional(), {
     example: '10',
     description:
@@ -254,15 +224,6 @@ export const variables = {
     3_650,
   ),
   USAGE_RETENTION_DAYS: count(1_100, 'Usage ledger: how long anything is kept (days)', 36_500),
-  LIMIT_LEASE_SECONDS: seconds(
-    60,
-    'Limits: how long what a call has reserved stays reserved without a sign of life of its process',
-  ),
-  LIMIT_ANSWER_TOKENS: count(
-    4_096,
-    'Limits: longest answer of a call that a budget applies to, where neither the call nor the record of the model says one (tokens)',
-    1_000_000,
-  ),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
@@ -295,25 +256,10 @@ export const variables = {
     example: 'on',
     description: 'Ask for a captcha at login and registration',
   }),
-  LOGIN_ACCOUNT_FAILURE_LIMIT: count(
-    30,
-    'Wrong passwords from all addresses before the account is locked for every address but that of its last sign-in',
-    100_000,
-  ),
   LOGIN_ATTEMPTS_PER_MINUTE: count(100, 'Sign-in attempts from one address per minute', 100_000),
-  SSO_CHECK_SECONDS: seconds(
-    5 * MINUTE,
-    'Single sign-on: interval at which the provider is asked whether it still has a user, by the refresh token',
-  ),
-  PASSWORD_HASHES: count(2, 'Passwords hashed at the same time per process', 64),
-  PASSWORD_QUEUE: count(
-    50,
-    'Passwords that wait to be hashed per process; further ones are refused with 429',
-    10_000,
-  ),
   CHAT_STREAMS_PER_USER: count(
     20,
-    'Chat: open streams and checks of files of one user, or of one service account with all of its keys, per process',
+    'Chat: open streams and checks of files of one user, or of one service account with all of its keys, per process; half as many event streams of the harness',
     1_000_000,
   ),
   RESPONSE_RETENTION_DAYS: count(
@@ -337,13 +283,11 @@ export const variables = {
     'Embedding: concurrent calls of one model per process for documents',
     100,
   ),
-  MEDIA_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Media: time limit of one call'),
   IMAGE_SDK_URL: variable(address('https:', 'http:'), {
     default: 'https://dashscope.aliyuncs.com',
     example: 'https://dashscope-intl.aliyuncs.com',
     description: 'Media: service address of image_sdk, the same for all models',
   }),
-  MEDIA_REQUESTS_PER_MINUTE: count(60, 'Media: images, speeches and videos per user and minute'),
   MEDIA_CONTENT_HOSTS: variable(hostPair, {
     default:
       'atlas-media.oss-us-west-1.aliyuncs.com,ark-acg-ap-southeast-1.tos-ap-southeast-1.volces.com',
@@ -351,16 +295,25 @@ export const variables = {
     description:
       'Media: the hosts that results are fetched from: one for images and audio, one for videos',
   }),
-  MEDIA_CONTENT_MEMORY_MB: count(
-    256,
-    'Media: memory per process for fetched results without a declared length (MiB)',
+  HARNESS_ROOTS: variable(tenantFolders, {
+    default: '',
+    example: '/srv/workspaces,000001=/srv/acme',
+    description:
+      'Harness: folders below which a tenant may have workspaces, as tenantId=/folder; without a tenant that of 000000; default: DATA_DIR/workspaces/{tenantId} with the embedded database, else none',
+  }),
+  HARNESS_ASK_USER: variable(onOff, {
+    default: 'off',
+    example: 'on',
+    description: 'Harness: let the model ask the user questions, for which the run waits',
+  }),
+  HARNESS_COMMAND_MEMORY_MB: count(
+    4_096,
+    'Harness: memory of a command, all its processes together; it is ended when it uses more (MiB)',
+    1_048_576,
   ),
-  EVALUATION_QUERIES: count(
-    2_000,
-    'Queries of one knowledge base’s retrieval test set at most',
-    100_000,
-  ),
-  ...harnessVariables,
+  HARNESS_RUNS: count(8, 'Harness: runs that one process executes at a time', 1_000),
+  HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are executed at a time', 1_000),
+  HARNESS_RETENTION_DAYS: count(30, 'Harness: how long the events of a run are kept (days)', 3_650),
 } satisfies Record<string, Variable>;
 
 /** The groups of docs/CONFIGURATION.md; what is in none of them is rarely set. */
@@ -392,8 +345,6 @@ export const variableGroups = {
     'EXACT_VECTOR_MEMORY_MB',
     'UPLOAD_LIMIT_MB',
     'API_FILES_MB_PER_USER',
-    'REQUEST_BODY_LIMIT_KB',
-    'REQUEST_BODY_BUDGET_MB',
     'PARSE_WORKERS',
     'PARSE_MEMORY_MB',
     'CHAT_STREAMS',
@@ -401,16 +352,9 @@ export const variableGroups = {
     'AGENT_MAX_STEPS',
     'AGENT_MAX_TOKENS',
     'EMBEDDING_CONCURRENCY',
-    'MEDIA_REQUESTS_PER_MINUTE',
-    'MEDIA_CONTENT_MEMORY_MB',
     'LOGIN_ATTEMPTS_PER_MINUTE',
-    'EVALUATION_QUERIES',
     'HARNESS_RUNS',
     'HARNESS_RUNS_PER_USER',
-    'HARNESS_QUEUE_SIZE',
-    'HARNESS_MAX_STEPS',
-    'HARNESS_STREAMS_PER_USER',
-    'HARNESS_ARTIFACT_MB',
     'HARNESS_COMMAND_MEMORY_MB',
   ],
   Features: [

@@ -1,6 +1,7 @@
 import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { getCACertificates } from 'node:tls';
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
 import { variables } from './config.schema.js';
@@ -128,30 +129,27 @@ function inDataDir<T>(dataDir: string, work: () => T): T {
 }
 
 /**
- * The authorities of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces
- * NODE_EXTRA_CA_CERTS, so that file is read as well.
+ * The authorities of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces those of
+ * NODE_EXTRA_CA_CERTS, so it has them as well.
  */
-function authorities(values: Values): string[] | undefined {
-  const { OUTBOUND_CA_FILE: path, NODE_EXTRA_CA_CERTS: extra } = values;
-  if (path === undefined) return undefined;
-  const further = extra === undefined ? [] : certificatesIn('NODE_EXTRA_CA_CERTS', extra);
-  return [...further, ...certificatesIn('OUTBOUND_CA_FILE', path)];
+function authorities({ OUTBOUND_CA_FILE: path }: Values): string[] | undefined {
+  return path === undefined ? undefined : [...getCACertificates('extra'), ...certificatesIn(path)];
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-function certificatesIn(name: string, path: string): string[] {
+function certificatesIn(path: string): string[] {
   let certificates: string[];
   try {
     certificates = readFileSync(path, 'utf8').match(CERTIFICATE) ?? [];
     for (const certificate of certificates) new X509Certificate(certificate);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`${name} "${path}" cannot be read as certificates: ${reason}`);
+    throw new ConfigError(`OUTBOUND_CA_FILE "${path}" cannot be read as certificates: ${reason}`);
   }
   if (certificates.length > 0) return certificates;
   throw new ConfigError(
-    `${name} "${path}" holds no certificate. It must be a PEM file with -----BEGIN CERTIFICATE-----.`,
+    `OUTBOUND_CA_FILE "${path}" holds no certificate. It must be a PEM file with -----BEGIN CERTIFICATE-----.`,
   );
 }
 

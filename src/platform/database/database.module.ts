@@ -12,7 +12,7 @@ import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
 import { migrate } from './migrations.js';
 import type { StatementObserver } from './pool.js';
-import { withStatementLimit } from './statement-limit.js';
+import { STATEMENT_LIMIT, withStatementLimit } from './statement-limit.js';
 import { shortageOf } from './violation.js';
 import { TenantCheck } from './tenant-check.js';
 
@@ -65,7 +65,7 @@ export class DatabaseModule implements OnApplicationShutdown {
               url: store ? undefined : config.DATABASE_URL,
               embedded: store?.database,
               poolSize: config.DATABASE_POOL_SIZE,
-              statementMs: config.DATABASE_QUERY_TIMEOUT_SECONDS * 1_000,
+              statementMs: STATEMENT_LIMIT.ms,
               availability: dependencies.of('store'),
               observe: (sql, values) => {
                 tenantCheck.check(sql, values);

@@ -1,14 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { applyDecorators, Global, Inject, Injectable, Module, SetMetadata } from '@nestjs/common';
+import { applyDecorators, Global, Injectable, Module, SetMetadata } from '@nestjs/common';
 import type { ExecutionContext, Type } from '@nestjs/common';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { msg } from '../message/index.js';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
 import { DomainError, TooManyRequestsError } from '../error/index.js';
 import { clientNetwork } from './request.js';
 import { AroundInterceptor } from './answer.js';
@@ -65,21 +63,23 @@ class InterruptedError extends Error {
 /** All files of one form: a sound of 25 MiB, which is what services take, or several images. */
 export const MAX_FORM_BYTES = 30 * KIB * KIB;
 
+/** 8 MiB of images as base64 in JSON, and the longest text with them: the largest body that a route reads. */
+const MAX_BODY_KB = 14 * KIB;
+
+/** Limits of JSON bodies. `budgetBytes` are those of the process; half of them is more than any body or form has. */
+export const BODY_LIMITS = {
+  /** Bodies of routes that say no other limit. */
+  usualBytes: 1_024 * KIB,
+  budgetBytes: 64 * KIB * KIB,
+  /** Longest pause of a client that sends a body, or the rest of a refused request. */
+  idleMs: 15_000,
+};
+
 /** The bytes of bodies that are being read and parsed, in all and for each network of clients. */
 @Injectable()
 export class BodyBudget {
-  private readonly limit: number;
   private readonly bytesOf = new Map<string, number>();
   private total = 0;
-
-  constructor(@Inject(CONFIG) config: Config) {
-    // A single body always fits into the half that one network may have.
-    const largest = Math.max(
-      Math.max(config.REQUEST_BODY_LIMIT_KB, MAX_BODY_KB) * KIB,
-      MAX_FORM_BYTES,
-    );
-    this.limit = Math.max(config.REQUEST_BODY_BUDGET_MB * KIB * KIB, 2 * largest);
-  }
 
   get used(): number {
     return this.total;
@@ -88,7 +88,8 @@ export class BodyBudget {
   /** Reserves bytes. Throws TooManyRequestsError when the process or the network has too much in flight. */
   take(network: string, bytes: number): void {
     const ofNetwork = this.bytesOf.get(network) ?? 0;
-    if (this.total + bytes > this.limit || ofNetwork + bytes > this.limit / 2) {
+    const { budgetBytes } = BODY_LIMITS;
+    if (this.total + bytes > budgetBytes || ofNetwork + bytes > budgetBytes / 2) {
       throw new TooManyRequestsError(
         msg`Too many large requests at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
@@ -106,22 +107,10 @@ export class BodyBudget {
   }
 }
 
-/** 8 MiB of images as base64 in JSON, and the longest text with them: the largest body that a route reads. */
-const MAX_BODY_KB = 14 * KIB;
-
 /** Reads JSON bodies within limits of size and time, and within the budget of the process. */
 @Injectable()
 class BodyReader {
-  private readonly generalLimit: number;
-  private readonly idleMs: number;
-
-  constructor(
-    @Inject(CONFIG) config: Config,
-    private readonly budget: BodyBudget,
-  ) {
-    this.generalLimit = config.REQUEST_BODY_LIMIT_KB * KIB;
-    this.idleMs = config.REQUEST_BODY_IDLE_SECONDS * 1_000;
-  }
+  constructor(private readonly budget: BodyBudget) {}
 
   /**
    * The parsed body; undefined without a JSON body, or a form where the route reads one. BodyError for one that is too large, not readable or half-sent,
@@ -131,7 +120,7 @@ class BodyReader {
     const isForm = options.form === true && typeOf(request) === FORM;
     if (!hasBody(request) || !(isForm || isJson(request))) return undefined;
     const { atLeastKb = 0, atMostKb = Infinity } = options;
-    const limit = Math.min(Math.max(this.generalLimit, atLeastKb * KIB), atMostKb * KIB);
+    const limit = Math.min(Math.max(BODY_LIMITS.usualBytes, atLeastKb * KIB), atMostKb * KIB);
     const declared = Number(request.headers['content-length']);
     const stream = decoded(request);
     if (stream === request && declared > limit) throw new TooLargeError(limit);
@@ -145,7 +134,7 @@ class BodyReader {
       });
       return isForm
         ? parseForm(bytes, request)
-        : parse(bytes, request, bytes.length > this.generalLimit);
+        : parse(bytes, request, bytes.length > BODY_LIMITS.usualBytes);
     } finally {
       this.budget.release(network, bytesRead);
     }
@@ -167,7 +156,7 @@ class BodyReader {
         request.resume();
         reject(error);
       };
-      const idle = setTimeout(() => fail(this.incompleteBody(response)), this.idleMs);
+      const idle = setTimeout(() => fail(this.incompleteBody(response)), BODY_LIMITS.idleMs);
       const stop = listen(request, stream, {
         data: (chunk) => {
           idle.refresh();
@@ -191,7 +180,7 @@ class BodyReader {
   private incompleteBody(response: Response): BodyError {
     // Nothing more is to be expected on this connection.
     response.setHeader('Connection', 'close');
-    const seconds = this.idleMs / 1_000;
+    const seconds = BODY_LIMITS.idleMs / 1_000;
     return new BodyError(
       msg`The request body did not arrive: ${seconds} seconds without data. Send the request again.`,
     );
@@ -359,9 +348,9 @@ export class BodyInterceptor extends AroundInterceptor {
 
 /**
  * Closes the connection of a request that was answered before its body was complete, once the client sends no more of it for
- * the given time. Closing it at once could take the answer away from a client that is still sending.
+ * a time. Closing it at once could take the answer away from a client that is still sending.
  */
-export function closeHalfSent(idleSeconds: number): RequestHandler {
+export function closeHalfSent(): RequestHandler {
   return (request: Request, response: Response, next: NextFunction): void => {
     response.once('finish', () => {
       if (request.complete) return;
@@ -370,7 +359,7 @@ export function closeHalfSent(idleSeconds: number): RequestHandler {
       const check = setInterval(() => {
         if (socket.bytesRead === bytesBefore) socket.destroy();
         bytesBefore = socket.bytesRead;
-      }, idleSeconds * 1_000);
+      }, BODY_LIMITS.idleMs);
       check.unref();
       request.once('close', () => clearInterval(check));
     });

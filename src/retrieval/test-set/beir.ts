@@ -140,9 +140,7 @@ export class DuplicateQueryIdError extends ConflictError {
 
 export class TestSetFullError extends InvalidInputError {
   constructor(limit: number) {
-    super(
-      msg`A test set has at most ${limit} queries (EVALUATION_QUERIES). Delete some, or import fewer.`,
-    );
+    super(msg`A test set has at most ${limit} queries. Delete some, or import fewer.`);
   }
 }
 

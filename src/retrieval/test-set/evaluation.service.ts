@@ -1,7 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { Answer, OK_MESSAGE } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
@@ -19,6 +17,7 @@ import type { EvaluationView, NewEvaluationView } from './test-set.view.js';
 import { judge, mean, ndcg, recall, reciprocalRank } from './judgement.js';
 import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
 import { EmptyTestSetError } from './beir.js';
+import { TEST_SET } from './test-set.service.js';
 
 /** Default cut-off k of the metrics, as in BEIR. */
 const DEFAULT_K = 10;
@@ -42,17 +41,12 @@ interface Run {
 /** Measures the retrieval of a knowledge base with its test set. */
 @Injectable()
 export class EvaluationService {
-  private readonly limit: number;
-
   constructor(
     private readonly evaluations: EvaluationRepository,
     private readonly testSets: TestSetRepository,
     private readonly knowledge: KnowledgeService,
     private readonly retrieval: RetrievalService,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.limit = config.EVALUATION_QUERIES;
-  }
+  ) {}
 
   async list(
     caller: Caller,
@@ -87,7 +81,10 @@ export class EvaluationService {
     if (queries.length === 0) throw new EmptyTestSetError();
     const { k = DEFAULT_K, ...overrides } = body;
     const run = { caller, knowledge, overrides, k, notices: new Map<Message, number>() };
-    const results = await this.measureAll(queries.slice(0, this.limit), { ...run, signal });
+    const results = await this.measureAll(queries.slice(0, TEST_SET.maxQueries), {
+      ...run,
+      signal,
+    });
     const settings = measuredSettings(knowledge, overrides);
     const previous = await this.evaluations.newest(scope);
     const added = await this.evaluations.add(scope, {
@@ -152,8 +149,10 @@ export class EvaluationService {
         msg`Only ${topK} fragments were retrieved, fewer than the ${k} that are measured. Increase topK.`,
       );
     }
-    if (queryCount > this.limit) {
-      messages.push(msg`Only the first ${this.limit} of ${queryCount} queries were measured.`);
+    if (queryCount > TEST_SET.maxQueries) {
+      messages.push(
+        msg`Only the first ${TEST_SET.maxQueries} of ${queryCount} queries were measured.`,
+      );
     }
     return messages.length === 0 ? OK_MESSAGE : sentences(messages);
   }

@@ -1,4 +1,4 @@
-import { Injectable, Inject } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type {
   ExpectedBody,
   CreateTestQueryBody,
@@ -25,8 +25,6 @@ import type { ExpectedNames, TestQueryView } from './test-set.view.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditAction } from '../../platform/audit/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { randomName } from '../../fragment/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -35,6 +33,9 @@ import { KnowledgeService } from '../../knowledge/index.js';
 /** The possible meanings of a name. */
 type Target = { readonly docId: string } | { readonly fid: string };
 type Named = readonly [name: string, target: Target];
+
+/** Limit of the test set of one knowledge base. */
+export const TEST_SET = { maxQueries: 2_000 };
 
 /** Resolves the expectations of queries to documents and fragments of a knowledge base. */
 @Injectable()
@@ -106,18 +107,13 @@ function uniqueStems(documents: readonly DocumentName[]): Named[] {
 /** The test set of a knowledge base. Reading and writing it needs the same right for the base. */
 @Injectable()
 export class TestSetService {
-  private readonly limit: number;
-
   constructor(
     private readonly testSets: TestSetRepository,
     private readonly expectations: Expectations,
     private readonly knowledge: KnowledgeService,
     private readonly database: Database,
     private readonly audit: AuditLog,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.limit = config.EVALUATION_QUERIES;
-  }
+  ) {}
 
   async list(
     caller: Caller,
@@ -239,7 +235,7 @@ export class TestSetService {
 
   private async requireCapacity(scope: Scope): Promise<void> {
     const count = await this.testSets.count(scope);
-    if (count > this.limit) throw new TestSetFullError(this.limit);
+    if (count > TEST_SET.maxQueries) throw new TestSetFullError(TEST_SET.maxQueries);
   }
 
   private async view(scope: Scope, id: number): Promise<TestQueryView> {

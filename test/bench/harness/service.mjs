@@ -29,7 +29,7 @@ const app = await createApp(
     SECRET_KEY: 'a-secret-key-of-the-bench-with-32-characters',
     ALLOW_PRIVATE_MODEL_HOSTS: '*',
     HARNESS_ROOTS: roots,
-    HARNESS_STREAMS_PER_USER: '400',
+    CHAT_STREAMS_PER_USER: '800',
     HARNESS_RUNS_PER_USER: '100',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
   }),

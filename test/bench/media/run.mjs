@@ -23,7 +23,7 @@ try {
   const host = await start('host.mjs', { certificate, bytes: BYTES });
   const resource = { host: HOST, port: host.port, ca: certificate.cert };
   const pipe = await start('pipe.mjs', resource);
-  const plinth = await start('service.mjs', { ...resource, memoryMb: MEMORY_MB });
+  const plinth = await start('service.mjs', resource);
   print(await alone(plinth, pipe), await together(plinth));
 } finally {
   for (const child of children) child.disconnect();

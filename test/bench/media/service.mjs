@@ -12,7 +12,7 @@ import { answerAboutMemory } from './memory.mjs';
 const PASSWORD = 'a-password-of-the-bench';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 
-const [{ host, port, ca, memoryMb }] = await once(process, 'message');
+const [{ host, port, ca }] = await once(process, 'message');
 const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
@@ -34,7 +34,6 @@ const app = await createApp(
     SECRET_KEY: 'a-secret-key-of-the-bench-with-32-characters',
     ALLOW_PRIVATE_MODEL_HOSTS: '*',
     MEDIA_CONTENT_HOSTS: `${host},${host}`,
-    MEDIA_CONTENT_MEMORY_MB: String(memoryMb),
   }),
   {
     media: {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { setConstants } from '../../support/override-constants.js';
+import { MEDIA_LIMITS } from '../../../src/media/media.service.js';
 import OpenAI from 'openai';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -186,7 +188,8 @@ describe('POST /v1/images/generations', () => {
 
     it('is not begun again by a client that retries when the time is over', async () => {
       simulator.script({ match: { path }, status: 503, times: 1_000 });
-      const hasty = await Plinth.start({ MEDIA_TIMEOUT_SECONDS: '1' });
+      const restore = setConstants(MEDIA_LIMITS, { totalMs: 1_000 });
+      const hasty = await Plinth.start();
       try {
         const session = await hasty.signIn();
         await createMediaModels(session, simulator);
@@ -198,6 +201,7 @@ describe('POST /v1/images/generations', () => {
         ]);
         expect(begun()).toBe(1);
       } finally {
+        restore();
         await hasty.stop();
       }
     });

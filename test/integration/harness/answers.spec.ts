@@ -35,7 +35,7 @@ let database: Database;
 
 beforeAll(async () => {
   harness = await startHarness({
-    environment: { HARNESS_ASK_USER: 'on', HARNESS_MODEL_RETRY_MS: '1' },
+    environment: { HARNESS_ASK_USER: 'on' },
   });
   database = harness.plinth.app.get(Database);
 });

@@ -25,7 +25,7 @@ const PLAN = call('plan_create', {
 
 beforeAll(async () => {
   harness = await startHarness({
-    environment: { HARNESS_MODEL_RETRY_MS: '1', HARNESS_ASK_USER: 'true' },
+    environment: { HARNESS_ASK_USER: 'true' },
     files: { 'src/add.js': 'export {};\n', '.env': 'A=1\n' },
   });
 });

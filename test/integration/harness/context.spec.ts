@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { MODEL_CALL_LIMITS } from '../../../src/harness/context/compaction.js';
 import { ContextBuilder } from '../../../src/harness/context/context.builder.js';
 import { MessageRepository } from '../../../src/harness/store/message.repository.js';
 import { HarnessSkills } from '../../../src/harness/context/skills.js';
@@ -26,8 +28,10 @@ const SMALL = { modelName: 'small', contextWindow: 12_000, maxOutput: 1_000, sup
 
 let harness: Harness;
 
+overrideConstants(MODEL_CALL_LIMITS, { idleMs: 600_000 });
+
 beforeAll(async () => {
-  harness = await startHarness({ environment: { ...ONE_PLACE, HARNESS_MODEL_RETRY_MS: '1' } });
+  harness = await startHarness({ environment: ONE_PLACE });
   const { session, simulator } = harness;
   await createModel(session, { ...SMALL, apiHost: simulator.url, apiKey: 'test-key-0001' });
 });

@@ -21,9 +21,7 @@ let user: Session;
 let boss: Session;
 
 beforeAll(async () => {
-  harness = await startHarness({
-    environment: { HARNESS_MAX_STEPS: '50', HARNESS_QUEUE_SIZE: '9' },
-  });
+  harness = await startHarness();
   const { plinth, session: admin } = harness;
   const role = await makeRole(admin, 'harness-writer', [
     'coding:harness:use',
@@ -47,12 +45,12 @@ describe('the capabilities', () => {
     expect(data).toEqual({
       shell: expect.objectContaining({ available: expect.any(Boolean) }),
       limits: {
-        maxIterations: 50,
+        maxIterations: 60,
         maxToolCalls: 400,
         maxInputTokens: 1_000_000,
         maxOutputTokens: 200_000,
         maxWallTimeMillis: 3_600_000,
-        maxQueuedRuns: 9,
+        maxQueuedRuns: 256,
         maxRequirementCharacters: 200_000,
         maxImages: 5,
         maxImageBytes: 8_388_608,

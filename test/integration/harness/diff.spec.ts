@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { ARTIFACT_LIMITS } from '../../../src/harness/change/blob.store.js';
 import { Artifacts } from '../../../src/harness/change/blob.store.js';
 import { ChangedRuns, edit, read, remove, write } from '../../support/changed-runs.js';
 import { startHarness } from '../../support/harness.js';
@@ -25,8 +27,10 @@ const PNG = Buffer.from(
 let harness: Harness;
 let runs: ChangedRuns;
 
+overrideConstants(ARTIFACT_LIMITS, { runBytes: 2 ** 20 });
+
 beforeAll(async () => {
-  harness = await startHarness({ environment: { HARNESS_ARTIFACT_MB: '1' } });
+  harness = await startHarness();
   runs = new ChangedRuns(harness);
 });
 

@@ -25,7 +25,7 @@ const redis = process.env['REDIS_URL'];
       const shared = {
         DATABASE_URL: database.url,
         REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
-        HARNESS_STREAMS_PER_USER: '40',
+        CHAT_STREAMS_PER_USER: '80',
       };
       writing = await Plinth.start(shared);
       reading = await Plinth.start({ ...shared, DATA_DIR: writing.dataDir });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { MODEL_CALL_LIMITS } from '../../../src/harness/context/compaction.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
 import { occupy, ONE_PLACE, putRun } from '../../support/harness-states.js';
@@ -8,6 +10,8 @@ import type { Answer } from '../../support/session.js';
 
 let harness: Harness;
 let run: RunView;
+
+overrideConstants(MODEL_CALL_LIMITS, { idleMs: 600_000 });
 
 beforeAll(async () => {
   harness = await startHarness({ environment: ONE_PLACE });

@@ -21,7 +21,7 @@ let harness: Harness;
 const BROKEN = 'export function add(a, b) {\n  return a - b;\n}\n';
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { HARNESS_MODEL_RETRY_MS: '1' } });
+  harness = await startHarness();
 });
 
 afterAll(() => harness.stop());

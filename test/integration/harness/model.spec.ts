@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants, setConstants } from '../../support/override-constants.js';
+import { MODEL_CALL_LIMITS } from '../../../src/harness/context/compaction.js';
 import type { ScriptStep } from '../../../simulator/index.js';
 import { canary } from '../../support/canary.js';
 import { CODER, startHarness } from '../../support/harness.js';
@@ -21,12 +23,12 @@ import type { SentMessage } from '../../support/scripted-model.js';
 import { eventually } from '../../support/wait.js';
 
 const FILES = { 'README.md': '# Example\n', 'src/add.js': 'export const add = 1;\n' };
-const environment = { HARNESS_MODEL_RETRY_MS: '1', HARNESS_MODEL_IDLE_SECONDS: '30' };
+overrideConstants(MODEL_CALL_LIMITS, { idleMs: 30_000 });
 
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness({ environment });
+  harness = await startHarness();
 });
 
 afterAll(() => harness.stop());
@@ -166,14 +168,13 @@ describe('a model service that breaks off', () => {
 
   it('says nothing more in the middle of a call: the call is made once, too', async () => {
     // No other answer of this file is held to so short a silence.
-    const impatient = await startHarness({
-      environment: { ...environment, HARNESS_MODEL_IDLE_SECONDS: '5' },
-      files: FILES,
-    });
+    const restore = setConstants(MODEL_CALL_LIMITS, { idleMs: 5_000 });
+    const impatient = await startHarness({ files: FILES });
     try {
       await isCalledOnce(impatient, 'MODEL_DEADLINE_EXCEEDED', { stall: 3 });
     } finally {
       await impatient.stop();
+      restore();
     }
   });
 

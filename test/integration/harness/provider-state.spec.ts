@@ -27,7 +27,7 @@ let harness: Harness;
 let scripted: ScriptedAdapter;
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { HARNESS_MODEL_RETRY_MS: '1' } });
+  harness = await startHarness();
 });
 
 beforeEach(() => {

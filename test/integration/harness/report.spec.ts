@@ -36,7 +36,6 @@ let run: RunView;
 
 beforeAll(async () => {
   harness = await startHarness({
-    environment: { HARNESS_MODEL_RETRY_MS: '1' },
     model: { inputPrice: 3, outputPrice: 15 },
   });
   run = await eventfulRun();

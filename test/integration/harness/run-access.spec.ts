@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { MODEL_CALL_LIMITS } from '../../../src/harness/context/compaction.js';
 import { BegunRuns, runsOf } from '../../support/begun-runs.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView, SessionView } from '../../support/harness.js';
@@ -12,6 +14,8 @@ let reader: Person;
 let writer: Person;
 let writeRole: number;
 let stranger: Session;
+
+overrideConstants(MODEL_CALL_LIMITS, { idleMs: 600_000 });
 
 beforeAll(async () => {
   harness = await startHarness({

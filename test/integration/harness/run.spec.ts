@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MODEL_CALL_LIMITS } from '../../../src/harness/context/compaction.js';
+import { overrideConstants } from '../../support/override-constants.js';
+import { RUN_QUEUE } from '../../../src/harness/api/run/run.dto.js';
 import { BegunRuns, runsOf } from '../../support/begun-runs.js';
 import { CODER, freshKey, startHarness } from '../../support/harness.js';
 import type { Harness, RunView, SessionView } from '../../support/harness.js';
@@ -18,9 +21,13 @@ let harness: Harness;
 let reader: Person;
 let writer: Person;
 
+overrideConstants(RUN_QUEUE, { maxRuns: 6 });
+
+overrideConstants(MODEL_CALL_LIMITS, { idleMs: 600_000 });
+
 beforeAll(async () => {
   harness = await startHarness({
-    environment: { ...ONE_PLACE, HARNESS_QUEUE_SIZE: '6', HARNESS_MAX_STEPS: '50' },
+    environment: ONE_PLACE,
   });
   const { plinth, session: admin } = harness;
   const use = await makeRole(admin, 'harness-reader', ['coding:harness:use']);
@@ -68,7 +75,7 @@ describe('POST runs', () => {
       permissionMode: 'WORKSPACE_WRITE',
       approvalPolicy: 'ON_REQUEST',
       budget: {
-        maxIterations: 50,
+        maxIterations: 60,
         maxToolCalls: 400,
         maxInputTokens: 1_000_000,
         maxOutputTokens: 200_000,

@@ -9,6 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { SERVER_BUDGET } from '../../../src/harness/api/run/run.dto.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
@@ -49,6 +51,8 @@ function trustingServer(): URL | undefined {
   return url?.password === '' ? url : undefined;
 }
 
+overrideConstants(SERVER_BUDGET, { maxIterations: 200 });
+
 beforeAll(async () => {
   process.env['PLANTED_TOKEN'] = IN_ENVIRONMENT;
   const server = trustingServer();
@@ -57,8 +61,7 @@ beforeAll(async () => {
     process.env['DATABASE_URL'] = server.href;
   }
   elsewhere = await startSimulator();
-  const environment = { JWT_SECRET, HARNESS_MAX_STEPS: '200' };
-  harness = await startHarness({ environment, model: { apiKey: PROVIDER_KEY } });
+  harness = await startHarness({ environment: { JWT_SECRET }, model: { apiKey: PROVIDER_KEY } });
   canary.protect('password of admin', ADMIN_PASSWORD);
   dataFile = join(harness.plinth.dataDir, 'secret.key');
   writeFileSync(dataFile, IN_DATA);

@@ -29,7 +29,7 @@ const MIB = 1024 * 1024;
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { HARNESS_MODEL_RETRY_MS: '1' } });
+  harness = await startHarness();
 });
 
 afterAll(() => harness.stop());

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { PASSWORD_LIMITS } from '../../../src/identity/password/passwords.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ClientRepository } from '../../../src/identity/client/client.repository.js';
 import { LoginSessionService } from '../../../src/identity/login-session/login-session.service.js';
@@ -229,13 +231,12 @@ describe('limits of sign-ins', () => {
   let plinth: Plinth;
   let root: Session;
 
+  overrideConstants(PASSWORD_LIMITS, { accountFailures: 8, running: 1, waiting: 7 });
+
   beforeAll(async () => {
     plinth = await Plinth.start({
       TRUST_PROXY: '1',
-      LOGIN_ACCOUNT_FAILURE_LIMIT: '8',
       LOGIN_ATTEMPTS_PER_MINUTE: '30',
-      PASSWORD_HASHES: '1',
-      PASSWORD_QUEUE: '7',
     });
     root = await plinth.signIn();
   });

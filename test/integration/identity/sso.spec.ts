@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { SSO_CHECK } from '../../../src/identity/sso/sso.checks.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { SsoRepository } from '../../../src/identity/sso/sso.repository.js';
@@ -74,10 +76,12 @@ describe('single sign-on', () => {
   let made: MadeProvider;
   const roles: Record<string, number> = {};
 
+  overrideConstants(SSO_CHECK, { intervalSeconds: 1 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
     provider = await OidcProvider.start();
-    plinth = await Plinth.start({ SSO_CHECK_SECONDS: '1', LOGIN_ATTEMPTS_PER_MINUTE: '10000' });
+    plinth = await Plinth.start({ LOGIN_ATTEMPTS_PER_MINUTE: '10000' });
     root = await plinth.signIn();
     ({ admin } = await makeTenant(plinth, root, TENANT));
     await createProvider(admin, 'custom_api');

@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { TEST_SET } from '../../../src/retrieval/test-set/test-set.service.js';
 import { request } from 'undici';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -63,9 +65,11 @@ describe('retrieval test sets', () => {
   let docIds: Map<string, string>;
   const path = (rest: string): string => `/system/info/${knowledgeId}/${rest}`;
 
+  overrideConstants(TEST_SET, { maxQueries: 4 });
+
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ EVALUATION_QUERIES: '4' });
+    plinth = await Plinth.start();
     admin = await plinth.signIn();
     const permissions = ['system:info:query', 'system:info:edit'];
     const role = await makeRole(admin, 'measurer', permissions);

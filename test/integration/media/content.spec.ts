@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { CONTENT_MEMORY } from '../../../src/media/content/content.service.js';
 import { request } from 'undici';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -19,13 +21,14 @@ let host: MediaHost;
 let plinth: Plinth;
 let session: Session;
 
+overrideConstants(CONTENT_MEMORY, { bytes: MEMORY_MB * MIB });
+
 beforeAll(async () => {
   simulator = await startSimulator();
   host = await MediaHost.start();
   plinth = await Plinth.start(
     {
       MEDIA_CONTENT_HOSTS: `${IMAGE_HOST},${VIDEO_HOST}`,
-      MEDIA_CONTENT_MEMORY_MB: String(MEMORY_MB),
     },
     { media: host.options({ connectMs: 10_000, idleMs: SILENCE_MS, totalMs: 60_000 }) },
   );

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { MEDIA_LIMITS } from '../../../src/media/media.service.js';
 import { request } from 'undici';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -15,9 +17,11 @@ let simulator: Simulator;
 let plinth: Plinth;
 let admin: Session;
 
+overrideConstants(MEDIA_LIMITS, { requestsPerMinute: 100_000 });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({ MEDIA_REQUESTS_PER_MINUTE: '100000' });
+  plinth = await Plinth.start();
   admin = await plinth.signIn();
   await createMediaModels(admin, simulator, KEY);
   for (const code of ['custom_api', 'custom_messages', 'image_sdk', 'Image_SDK']) {
@@ -256,8 +260,10 @@ describe('a client that leaves', () => {
 });
 
 describe('requests a minute', () => {
+  overrideConstants(MEDIA_LIMITS, { requestsPerMinute: 3 });
+
   it('are limited for each user, lookups aside', async () => {
-    const limited = await Plinth.start({ MEDIA_REQUESTS_PER_MINUTE: '3' });
+    const limited = await Plinth.start();
     try {
       const owner = await limited.signIn();
       await createMediaModels(owner, simulator);

@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { BODY_LIMITS } from '../../../src/platform/http/body.js';
 import { BodyBudget } from '../../../src/platform/http/index.js';
 import { Plinth } from '../../support/plinth.js';
 import { routeTable } from '../../support/route-table.js';
@@ -48,8 +50,10 @@ describe('request bodies', () => {
   let plinth: Plinth;
   let root: Session;
 
+  overrideConstants(BODY_LIMITS, { idleMs: 1_000 });
+
   beforeAll(async () => {
-    plinth = await Plinth.start({ REQUEST_BODY_IDLE_SECONDS: '1' });
+    plinth = await Plinth.start();
     root = await plinth.signIn();
   });
   afterAll(() => plinth.stop());
@@ -148,8 +152,10 @@ describe('the limits of bodies in flight', () => {
   let plinth: Plinth;
   let root: Session;
 
+  overrideConstants(BODY_LIMITS, { idleMs: 600_000 });
+
   beforeAll(async () => {
-    plinth = await Plinth.start({ REQUEST_BODY_IDLE_SECONDS: '600', TRUST_PROXY: '1' });
+    plinth = await Plinth.start({ TRUST_PROXY: '1' });
     root = await plinth.signIn();
   });
   afterAll(() => plinth.stop());

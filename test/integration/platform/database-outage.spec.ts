@@ -1,4 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { STATEMENT_LIMIT } from '../../../src/platform/database/statement-limit.js';
 import {
   createDataSource,
   Database,
@@ -41,6 +43,8 @@ onServer('a database that goes away', () => {
     await embeddedTemplate();
   });
 
+  overrideConstants(STATEMENT_LIMIT, { ms: LIMIT_SECONDS * 1_000 });
+
   beforeEach(async () => {
     store = await ownStore();
     relay = new TcpRelay(new URL(store.databaseUrl ?? ''));
@@ -48,7 +52,6 @@ onServer('a database that goes away', () => {
       ...store.environment,
       DATABASE_URL: await relay.open(),
       DATABASE_POOL_SIZE: String(POOL_SIZE),
-      DATABASE_QUERY_TIMEOUT_SECONDS: String(LIMIT_SECONDS),
     });
     root = await plinth.signIn();
   });

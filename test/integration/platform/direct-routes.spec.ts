@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { BODY_LIMITS } from '../../../src/platform/http/body.js';
 import { DirectRoutes } from '../../../src/platform/access/index.js';
 import { closeCompatibleApi, openCompatibleApi } from '../../support/compatible-api.js';
 import type { CompatibleApi } from '../../support/compatible-api.js';
@@ -23,8 +25,10 @@ interface Sent {
 
 let world: CompatibleApi;
 
+overrideConstants(BODY_LIMITS, { usualBytes: 64 * 1_024 });
+
 beforeAll(async () => {
-  world = await openCompatibleApi({ REQUEST_BODY_LIMIT_KB: '64' });
+  world = await openCompatibleApi();
 });
 
 afterAll(() => closeCompatibleApi(world));

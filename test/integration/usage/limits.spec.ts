@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { RESERVATION } from '../../../src/usage/reservation.repository.js';
 import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -64,12 +66,11 @@ let admin: Session;
 let user: Person;
 const models: Record<string, number> = {};
 
+overrideConstants(RESERVATION, { leaseSeconds: 30, answerTokens: ANSWER_TOKENS });
+
 beforeAll(async () => {
   simulator = await startSimulator();
-  plinth = await Plinth.start({
-    LIMIT_LEASE_SECONDS: '30',
-    LIMIT_ANSWER_TOKENS: String(ANSWER_TOKENS),
-  });
+  plinth = await Plinth.start();
   plinth.app.get(UpstreamHealth).maxFailures = 1_000;
   admin = await plinth.signIn();
   await createMediaModels(admin, simulator);

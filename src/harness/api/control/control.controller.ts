@@ -29,8 +29,9 @@ import {
   MAX_IMAGES,
   MAX_PENDING_INPUTS,
   MAX_PENDING_BYTES,
-  serverBudget,
+  RUN_QUEUE,
   runLimits,
+  SERVER_BUDGET,
 } from '../run/run.dto.js';
 
 @StrictFields()
@@ -94,8 +95,8 @@ export class ControlController {
     return {
       shell: { available, reason, processLimit: processes, memoryLimit: memory },
       limits: {
-        ...serverBudget(this.config),
-        maxQueuedRuns: this.config.HARNESS_QUEUE_SIZE,
+        ...SERVER_BUDGET,
+        maxQueuedRuns: RUN_QUEUE.maxRuns,
         maxRequirementCharacters: MAX_REQUIREMENT_CHARS,
         maxImages: MAX_IMAGES,
         maxImageBytes: MAX_IMAGE_BYTES,

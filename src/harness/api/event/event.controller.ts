@@ -147,7 +147,7 @@ export class EventController {
 
   /** Reserves the place of a reader, and one of those of the run, which `leave` releases. */
   private admit(caller: Caller, runId: string): { place: StreamPlace; leave: () => void } {
-    const perUser = this.config.HARNESS_STREAMS_PER_USER;
+    const perUser = streamsPerUser(this.config);
     const perRun = Math.ceil(perUser / 2);
     const key = `${caller.userId} ${runId}`;
     const ofRun = this.readers.get(key) ?? 0;
@@ -169,6 +169,11 @@ function sequenceOf(lastEventId: string | undefined): number {
   if (header === '') return 0;
   if (!/^\d{1,15}$/.test(header)) throw new BadLastEventIdError();
   return Number(header);
+}
+
+/** Event streams of one user in this process, half of them for one run. */
+function streamsPerUser({ CHAT_STREAMS_PER_USER: perUser }: Config): number {
+  return Math.ceil(perUser / 2);
 }
 
 /** A place is free as soon as another stream is closed. */
@@ -253,7 +258,7 @@ export class FollowController {
     @Body() { runs }: FollowRunsBody,
     @Res() response: Response,
   ): Promise<void> {
-    const { HARNESS_STREAMS_PER_USER: perUser } = this.config;
+    const perUser = streamsPerUser(this.config);
     const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
     if (!place) throw new TooManyReadersError('user', perUser);
     const { tenantId, userId } = caller;

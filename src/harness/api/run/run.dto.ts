@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional } from 'class-validator';
-import type { Config } from '../../../platform/config/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
 import {
   Input,
@@ -167,15 +166,16 @@ export class RunInputBody extends Input({
 }) {}
 
 /** Maximum budget of any run on this server. */
-export function serverBudget(config: Config): RunBudget {
-  return {
-    maxIterations: config.HARNESS_MAX_STEPS,
-    maxToolCalls: 400,
-    maxInputTokens: 1_000_000,
-    maxOutputTokens: 200_000,
-    maxWallTimeMillis: 60 * MINUTE_MS,
-  };
-}
+export const SERVER_BUDGET: RunBudget = {
+  maxIterations: 60,
+  maxToolCalls: 400,
+  maxInputTokens: 1_000_000,
+  maxOutputTokens: 200_000,
+  maxWallTimeMillis: 60 * MINUTE_MS,
+};
+
+/** Runs of all tenants that may wait for execution. */
+export const RUN_QUEUE = { maxRuns: 256 };
 
 /** The budget of a run: 0 and absent values mean the server's limit, and larger ones are cut to it. */
 export function budgetOf(wanted: Partial<RunBudget>, limits: RunBudget): RunBudget {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isSuperAdmin } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import {
@@ -10,8 +10,6 @@ import {
 import { msg } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
-import { CONFIG } from '../../../platform/config/index.js';
-import type { Config } from '../../../platform/config/index.js';
 import {
   ModelNotFoundError,
   ModelResolver,
@@ -22,7 +20,7 @@ import {
 import type { ModelUse, ResolvedChatModel } from '../../../model/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
 import type { ChatCall, FinishReason } from '../../../provider/index.js';
-import { budgetOf, readImages, serverBudget, toRunView } from './run.dto.js';
+import { budgetOf, readImages, RUN_QUEUE, SERVER_BUDGET, toRunView } from './run.dto.js';
 import type { CreateRunBody, RunImage, RunListQuery, RunParts, RunView } from './run.dto.js';
 import { Artifacts, BlobStore } from '../../change/blob.store.js';
 import { isWithin, requireWrite } from '../../protocol/policy.js';
@@ -232,7 +230,6 @@ const MAX_CHECKS = 5;
 @Injectable()
 export class RunService {
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly sessions: SessionRepository,
     private readonly runs: RunRepository,
     private readonly inputs: RunInputRepository,
@@ -348,7 +345,7 @@ export class RunService {
       approvalPolicy,
       requirement: body.requirement,
       modelName,
-      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
+      budget: budgetOf(body.budget ?? {}, SERVER_BUDGET),
       phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
       idempotencyKey: body.idempotencyKey,
       idempotencyHash: hash,
@@ -370,7 +367,7 @@ export class RunService {
       throw new WritesDisabledError();
     }
     // Checked before images are stored; the transaction that stores the run counts again.
-    if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+    if ((await this.runs.queued()) >= RUN_QUEUE.maxRuns) throw new QueueFullError();
     const needs = { images: images.length > 0, isTried: wanted === undefined };
     const { modelName } = await this.models.forRun(caller, wanted ?? session.modelName, needs);
     return modelName;
@@ -387,7 +384,7 @@ export class RunService {
       await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
       // Last, because other requests wait for the rest of this transaction from here on.
       const queued = await this.runs.queuedNow();
-      if (queued > this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+      if (queued > RUN_QUEUE.maxRuns) throw new QueueFullError();
       return true;
     });
     return created ?? false;
@@ -472,12 +469,10 @@ class QueueFullError extends TooManyRequestsError {
   }
 }
 
-/** An operator can limit the stored bytes of runs below the size of images. */
 class NoRoomForImagesError extends InvalidInputError {
   constructor() {
-    super(
-      msg`The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.`,
-      { data: { errorCode: 'TOO_LARGE' } },
-    );
+    super(msg`The images have more than a run may keep. Send fewer or smaller ones.`, {
+      data: { errorCode: 'TOO_LARGE' },
+    });
   }
 }

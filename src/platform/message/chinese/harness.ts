@@ -46,8 +46,8 @@ export const harness: Texts = {
       '该会话有运行尚未结束。请等待、引导或先取消该运行。',
     'Too many runs wait for a free place. Try again in a few seconds.':
       '等待空位的运行过多。请几秒后再试。',
-    'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.':
-      '图片超过一次运行可保存的大小（HARNESS_ARTIFACT_MB）。请减少图片、发送较小的图片，或联系运维人员。',
+    'The images have more than a run may keep. Send fewer or smaller ones.':
+      '图片超过一次运行可保存的大小。请减少图片或发送较小的图片。',
     'The model {0} cannot see images. Leave them out, or use a session with another model.':
       '模型 {0} 不能读取图片。请去掉图片，或使用其他模型的会话。',
     'Whether the model {0} can call tools could not be tried. {1}':

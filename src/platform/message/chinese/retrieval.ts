@@ -28,8 +28,8 @@ export const retrieval: Texts = {
       'expected 的每一项要么指定文档（docId），要么指定片段（fid）。',
     'The test set already has a query {0}. Choose another queryId, or omit it.':
       '测试集中已有查询 {0}。请使用其他 queryId，或不提供。',
-    'A test set has at most {0} queries (EVALUATION_QUERIES). Delete some, or import fewer.':
-      '一个测试集最多有 {0} 个查询（EVALUATION_QUERIES）。请删除一些，或减少导入。',
+    'A test set has at most {0} queries. Delete some, or import fewer.':
+      '一个测试集最多有 {0} 个查询。请删除一些，或减少导入。',
     'The test set of this knowledge base is empty. Add or import queries first.':
       '该知识库的测试集为空。请先添加或导入查询。',
     'The question is longer than {0} characters. Add a shorter query by hand.':
