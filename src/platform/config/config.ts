@@ -1,7 +1,6 @@
 import { createHash, hkdfSync, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { getCACertificates } from 'node:tls';
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
 import { variables } from './config.schema.js';
@@ -128,12 +127,9 @@ function inDataDir<T>(dataDir: string, work: () => T): T {
   }
 }
 
-/**
- * The authorities of OUTBOUND_CA_FILE; undefined without one. A list given to a connection replaces those of
- * NODE_EXTRA_CA_CERTS, so it has them as well.
- */
+/** The authorities of OUTBOUND_CA_FILE; undefined without one. */
 function authorities({ OUTBOUND_CA_FILE: path }: Values): string[] | undefined {
-  return path === undefined ? undefined : [...getCACertificates('extra'), ...certificatesIn(path)];
+  return path === undefined ? undefined : certificatesIn(path);
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -95,7 +95,7 @@ export class OutboundHttp {
   constructor(options: OutboundHttpOptions) {
     this.safety = new AddressSafety(options);
     this.resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
-    const { authorities, ca = authorities && [...rootCertificates, ...authorities] } = options;
+    const { authorities, ca = authorities && [...getCACertificates(), ...authorities] } = options;
     if (ca !== undefined) this.trust = createSecureContext({ ca });
     const { httpsProxy, httpProxy } = options.proxies ?? {};
     if (httpsProxy !== undefined || httpProxy !== undefined) {
