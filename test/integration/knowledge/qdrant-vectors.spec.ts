@@ -2,6 +2,8 @@ import { rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { overrideConstants } from '../../support/override-constants.js';
+import { EMBEDDING_BATCH } from '../../../src/model/embedding/embedding.client.js';
 import { byTest } from '../../support/asked-by-test.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
@@ -123,10 +125,12 @@ describe('lost vectors', () => {
   let root: Session;
   let knowledgeId: number;
 
+  overrideConstants(EMBEDDING_BATCH, { size: 2 });
+
   beforeAll(async () => {
     qdrant = await QdrantStandIn.start();
     simulator = await startSimulator();
-    plinth = await Plinth.start({ QDRANT_URL: qdrant.url, EMBEDDING_BATCH_SIZE: '2' });
+    plinth = await Plinth.start({ QDRANT_URL: qdrant.url });
     root = await plinth.signIn();
     await createProvider(root, 'custom_api');
     const model = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };

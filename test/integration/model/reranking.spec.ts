@@ -132,7 +132,11 @@ describe('the reranker', () => {
   it('sends the beginning of long texts, without half a character', async () => {
     const model = await create();
     const documents = ['short', `${'x'.repeat(CHARACTERS - 1)}😀 and more`];
-    await reranker.rerank(model, 'q'.repeat(CHARACTERS + 1), documents, { use: TRYING, topN: 2, signal });
+    await reranker.rerank(model, 'q'.repeat(CHARACTERS + 1), documents, {
+      use: TRYING,
+      topN: 2,
+      signal,
+    });
     expect(bodies()[0]).toMatchObject({
       query: 'q'.repeat(CHARACTERS),
       documents: ['short', 'x'.repeat(CHARACTERS - 1)],
