@@ -4,10 +4,9 @@ import type { JsonObject } from '../http/json.js';
 import { planOf, stepsDone } from './planning.js';
 import { isSource, isTest } from './repair.js';
 import type { Change } from './proposal.js';
-import { pathOf } from './repository.js';
+import { CHANGING_TOOLS, pathOf } from './repository.js';
 import {
   changesMade,
-  CHANGING_TOOLS,
   checksSinceChange,
   fitted,
   readSituation,

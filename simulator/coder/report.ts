@@ -1,8 +1,8 @@
 import { quotesFor } from '../answer/extract.js';
 import { quotable } from '../answer/sentences.js';
 import { stringOf } from '../http/json.js';
-import { editsOf, pathOf } from './repository.js';
-import { changesMade, CHANGING_TOOLS, type Situation, stepsOf } from './situation.js';
+import { CHANGING_TOOLS, editsOf, pathOf } from './repository.js';
+import { changesMade, type Situation, stepsOf } from './situation.js';
 import { isSource, isTest } from './repair.js';
 
 const MAX_QUOTED_LINES = 12;

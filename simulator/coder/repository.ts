@@ -1,6 +1,9 @@
 import { type JsonObject, objectsOf, stringOf } from '../http/json.js';
 import type { Step } from './conversation.js';
 
+/** Tools that change files. */
+export const CHANGING_TOOLS: readonly string[] = ['edit_file', 'write_file', 'delete_file'];
+
 /** Knowledge of a repository, gained only from the results of tools. */
 export interface Repository {
   readonly paths: readonly string[];
@@ -70,7 +73,7 @@ function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void
 
 /** Forgets a file after a failed change, so that it is read again. */
 function forget(step: Step, texts: Map<string, string>): void {
-  if (/^(?:edit_file|write_file|delete_file)$/.test(step.name)) texts.delete(pathOf(step));
+  if (CHANGING_TOOLS.includes(step.name)) texts.delete(pathOf(step));
 }
 
 function edited(text: string, edits: readonly Edit[]): string {

@@ -2,10 +2,8 @@ import type { ChatRequest, OfferedTool } from '../chat/chat-request.js';
 import { type JsonObject, objectOf } from '../http/json.js';
 import { type Conversation, readConversation, type Step } from './conversation.js';
 import { type Change, changesFor } from './proposal.js';
-import { type Repository, repositoryOf } from './repository.js';
+import { CHANGING_TOOLS, type Repository, repositoryOf } from './repository.js';
 import { readTask, type Task } from './task.js';
-
-export const CHANGING_TOOLS = ['edit_file', 'write_file', 'delete_file'];
 
 /** Input of every decision of the coder, read from each request: no state is kept in between. */
 export interface Situation extends Conversation {

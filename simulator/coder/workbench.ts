@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest, OfferedTool } from '../chat/chat-request.js';
 import { type JsonObject, objectsOf, stringOf } from '../http/json.js';
 import { nextMove } from './coder.js';
+import { CHANGING_TOOLS } from './repository.js';
 
 /** Permissions of a harness session. */
 export interface Permissions {
@@ -58,7 +59,7 @@ export class Workbench {
 
   private request(): ChatRequest {
     const { write, shell, ask } = this.permissions;
-    const changing = ['edit_file', 'write_file', 'delete_file', 'plan_step'];
+    const changing = [...CHANGING_TOOLS, 'plan_step'];
     const names = [
       ...READING,
       ...(ask ? ['ask_user'] : []),
