@@ -207,7 +207,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     const toggle = page.getByLabel('Offline demo (ollama) enabled');
     await clickFace(toggle);
     await page.getByText('new calls through them are refused').waitFor();
-    await page.getByRole('button', { name: 'Disable provider' }).click();
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
     await page.getByText(/models? uses? ollama and cannot be called/).waitFor();
 
     await page.reload();

@@ -18,7 +18,6 @@ import {
 import { useForm } from '@mantine/form';
 import type { ProfileView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -26,15 +25,14 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { changeLanguage, language, LANGUAGES } from '../i18n';
 import type { Language } from '../i18n';
+import { LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
-import { FormFailure } from '../ui/form-drawer';
-import { LeaveGuard } from '../ui/leave-guard';
+import { focusFirstInvalid, FormFailure, LeaveGuard } from '../ui/form';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Connections, useConnections } from './connections';
 import { OwnSignIns } from './own-sign-ins';
-import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './account.module.css';
 
 /** The page where users view and change their own account. */
@@ -68,12 +66,9 @@ export default function AccountPage() {
         <Section title={t('keys.title')}>
           <Stack gap="sm" align="flex-start">
             <Text c="dimmed">{t('keys.about')}</Text>
-            <Button
-              variant="default"
-              renderRoot={(props) => <Link to="/account/keys" {...props} />}
-            >
+            <LinkButton variant="default" to="/account/keys">
               {t('keys.open')}
-            </Button>
+            </LinkButton>
           </Stack>
         </Section>
       )}

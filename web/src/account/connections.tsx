@@ -7,8 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { Refusal } from '../sign-in/sso';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 /** Sign-in providers of the tenant. */
 export function useConnections(): readonly SsoConnectionView[] {
@@ -94,21 +93,16 @@ function Disconnect({
 }) {
   const { t } = useTranslation('account');
   const form = usePasswordForm(isOnly);
-  const disconnect = useAction(
-    ({ password }: typeof form.values) =>
-      plinth.ssoAuthDisconnect({ path: { provider }, body: isOnly ? { password } : {} }),
-    {
-      done: t('connections.disconnected', { name }),
-      changes: [['sso', 'connections'], ['sign-ins']],
-      onFailure: () => undefined,
-    },
-  );
+  const disconnect = ({ password }: typeof form.values) =>
+    plinth.ssoAuthDisconnect({ path: { provider }, body: isOnly ? { password } : {} });
   return (
     <FormDrawer
       title={t('connections.disconnect', { name })}
       form={form}
       action={t('connections.disconnect', { name })}
-      onSubmit={(values) => disconnect.mutateAsync(values)}
+      onSubmit={disconnect}
+      done={t('connections.disconnected', { name })}
+      changes={[['sso', 'connections'], ['sign-ins']]}
       onClose={onClose}
     >
       <Text>{t('connections.disconnectBody', { name })}</Text>

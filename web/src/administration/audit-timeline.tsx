@@ -36,12 +36,11 @@ import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { language } from '../i18n';
 import { useAction } from '../ui/action';
-import { AddressDay, daysOf } from '../ui/address-day';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
+import { ExportButton } from '../ui/data-table';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure, RequestId } from '../ui/failure';
-import { ExportButton, FilterBar } from '../ui/filter-bar';
+import { choicesOf, daysOf, FilterBar } from '../ui/filters';
 import { number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
 import { absolute, momentOf } from '../ui/time';
@@ -68,10 +67,9 @@ const ICONS: Readonly<Record<string, Icon>> = {
   upload: IconUpload,
 };
 
-const FILTERS = ['who', 'what', 'kind', 'record', 'ip', 'from', 'to'] as const;
-
-function filterOf({ who, what, kind, record, ip }: SearchParams) {
-  return { actorName: who, action: what, targetType: kind, targetId: record, ip };
+function filterOf({ who, what, kind, record, ip, from, to }: SearchParams) {
+  const days = daysOf({ from, to });
+  return { actorName: who, action: what, targetType: kind, targetId: record, ip, ...days };
 }
 
 /** The audit log grouped by day. An entry expands to show what it changed. */
@@ -80,34 +78,41 @@ export function AuditTimeline() {
   const { may } = useMe();
   const [address, change] = useSearchParams();
   const page = Number(address['page'] ?? 1);
-  const filterValues = Object.fromEntries(FILTERS.map((name) => [name, address[name]]));
+  const filter = filterOf(address);
   const { data, error, isPending, refetch, isPlaceholderData } = useQuery({
-    queryKey: ['audit', page, filterValues],
+    queryKey: ['audit', page, filter],
     queryFn: ({ signal }) =>
       plinth.auditList({
-        query: {
-          pageNum: page,
-          pageSize: ENTRIES_PER_PAGE,
-          ...filterOf(filterValues),
-          ...daysOf(filterValues),
-        },
+        query: { pageNum: page, pageSize: ENTRIES_PER_PAGE, ...filter },
         signal,
       }),
     placeholderData: keepPreviousData,
   });
-  const download = useAction(async () =>
-    saveFile(
-      await plinth.auditExport({ body: { ...filterOf(filterValues), ...daysOf(filterValues) } }),
-    ),
-  );
-  const filtered = Object.values(filterValues).some((value) => value !== undefined);
+  const download = useAction(async () => saveFile(await plinth.auditExport({ body: filter })));
+  const filtered = Object.values(filter).some((value) => value !== undefined);
   const days = Map.groupBy(data?.rows ?? [], ({ createTime }) =>
     momentOf(createTime).toLocaleDateString(language(), { dateStyle: 'full' }),
   );
   return (
     <Box>
       <FilterBar
-        names={FILTERS}
+        filters={[
+          { name: 'who', label: t('audit.who') },
+          {
+            name: 'what',
+            label: t('audit.anyAction'),
+            choices: choicesOf(ACTIONS, (action) => t(`audit.action.${action}`)),
+          },
+          {
+            name: 'kind',
+            label: t('audit.anyKind'),
+            choices: choicesOf(TARGETS, (target) => t(`audit.target.${target}`)),
+          },
+          { name: 'record', label: t('audit.recordId') },
+          { name: 'ip', label: t('audit.address') },
+          { name: 'from', label: t('audit.from'), isDay: true },
+          { name: 'to', label: t('audit.to'), isDay: true },
+        ]}
         tools={
           may('monitor:audit:export') && (
             <ExportButton
@@ -117,23 +122,7 @@ export function AuditTimeline() {
             />
           )
         }
-      >
-        <AddressSearch name="who" label={t('audit.who')} />
-        <AddressSelect
-          name="what"
-          label={t('audit.anyAction')}
-          data={ACTIONS.map((value) => ({ value, label: t(`audit.action.${value}`) }))}
-        />
-        <AddressSelect
-          name="kind"
-          label={t('audit.anyKind')}
-          data={TARGETS.map((value) => ({ value, label: t(`audit.target.${value}`) }))}
-        />
-        <AddressSearch name="record" label={t('audit.recordId')} />
-        <AddressSearch name="ip" label={t('audit.address')} />
-        <AddressDay name="from" label={t('audit.from')} />
-        <AddressDay name="to" label={t('audit.to')} />
-      </FilterBar>
+      />
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {isPending && <RowsSkeleton />}
       {data?.rows.length === 0 && (

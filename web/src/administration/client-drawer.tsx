@@ -4,13 +4,12 @@ import type { ClientView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { newPassword, NewPasswordField } from './password';
 import { span } from './span';
 
 const GRANTS = ['password', 'email', 'sms', 'social', 'xcx'] as const;
-const SWITCHES = ['inlineThinking', 'inlineSources', 'inlineFailures'] as const;
+export const CLIENT_SWITCHES = ['inlineThinking', 'inlineSources', 'inlineFailures'] as const;
 
 interface Props {
   /** The client to edit; undefined to add one. */
@@ -32,30 +31,25 @@ export function ClientDrawer({ client, onClose }: Props) {
       timeout: (value) => (Number(value) >= 1 ? null : t('clients.secondsRule')),
     },
   });
-  const save = useAction(
-    async (values: typeof form.values) => {
-      const body = {
-        ...values,
-        activeTimeout: Number(values.activeTimeout),
-        timeout: Number(values.timeout),
-      };
-      await (client
-        ? plinth.clientUpdate({ body: { ...body, id: client.id } })
-        : plinth.clientCreate({ body }));
-    },
-    {
-      done: t(client ? 'clients.saved' : 'clients.added'),
-      changes: [['clients']],
-      onFailure: () => undefined,
-    },
-  );
+  const save = async (values: typeof form.values) => {
+    const body = {
+      ...values,
+      activeTimeout: Number(values.activeTimeout),
+      timeout: Number(values.timeout),
+    };
+    await (client
+      ? plinth.clientUpdate({ body: { ...body, id: client.id } })
+      : plinth.clientCreate({ body }));
+  };
   const { activeTimeout, timeout } = form.values;
   return (
     <FormDrawer
       title={client ? t('clients.editNamed', { name: client.clientKey }) : t('clients.add')}
       form={form}
       action={t(client ? 'clients.save' : 'clients.add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t(client ? 'clients.saved' : 'clients.added')}
+      changes={[['clients']]}
       onClose={onClose}
       valuesOf={valuesOf}
       readOnly={!canEdit && t('clients.mayNotEdit')}
@@ -114,7 +108,7 @@ export function ClientDrawer({ client, onClose }: Props) {
       <Text size="sm" c="dimmed">
         {t('clients.inlineHelp')}
       </Text>
-      {SWITCHES.map((name) => (
+      {CLIENT_SWITCHES.map((name) => (
         <Switch
           key={name}
           label={t(`clients.switch.${name}`)}

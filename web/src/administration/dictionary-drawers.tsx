@@ -5,8 +5,7 @@ import type { QueryKey } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 interface TypeProps {
   /** The type to edit; undefined to add one. */
@@ -24,26 +23,21 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
       dictType: (value) => (/^[a-z][a-z0-9_]*$/.test(value) ? null : t('dictionary.typeRule')),
     },
   });
-  const save = useAction(
-    async (body: typeof form.values) => {
-      await (type
-        ? plinth.dictionaryTypeUpdate({ body: { ...body, dictId: type.dictId } })
-        : plinth.dictionaryTypeCreate({ body }));
-    },
-    {
-      done: t('dictionary.typeSaved'),
-      changes: [['dictionary']],
-      onFailure: () => undefined,
-      after: (_result, { dictType }) => onSaved(dictType),
-    },
-  );
+  const save = async (body: typeof form.values) => {
+    await (type
+      ? plinth.dictionaryTypeUpdate({ body: { ...body, dictId: type.dictId } })
+      : plinth.dictionaryTypeCreate({ body }));
+  };
   return (
     <FormDrawer
       title={t(type ? 'dictionary.editType' : 'dictionary.addType')}
       record={type?.dictId}
       form={form}
       action={t(type ? 'dictionary.saveType' : 'dictionary.addType')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t('dictionary.typeSaved')}
+      changes={[['dictionary']]}
+      after={(_result, { dictType }) => onSaved(dictType)}
       onClose={onClose}
       valuesOf={typeValuesOf}
     >
@@ -92,27 +86,26 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
       dictValue: (value) => (value.trim() === '' ? t('dictionary.valueMissing') : null),
     },
   });
-  const save = useAction(
-    async ({ isDefault, dictSort, ...values }: typeof form.values) => {
-      const body = {
-        ...values,
-        dictType,
-        dictSort: Number(dictSort),
-        isDefault: isDefault ? ('Y' as const) : ('N' as const),
-      };
-      await (entry
-        ? plinth.dictionaryEntryUpdate({ body: { ...body, dictCode: entry.dictCode } })
-        : plinth.dictionaryEntryCreate({ body }));
-    },
-    { done: t('dictionary.entrySaved'), changes, onFailure: () => undefined },
-  );
+  const save = async ({ isDefault, dictSort, ...values }: typeof form.values) => {
+    const body = {
+      ...values,
+      dictType,
+      dictSort: Number(dictSort),
+      isDefault: isDefault ? ('Y' as const) : ('N' as const),
+    };
+    await (entry
+      ? plinth.dictionaryEntryUpdate({ body: { ...body, dictCode: entry.dictCode } })
+      : plinth.dictionaryEntryCreate({ body }));
+  };
   return (
     <FormDrawer
       title={t(entry ? 'dictionary.editEntry' : 'dictionary.addEntry')}
       record={entry ? entry.dictCode : dictType}
       form={form}
       action={t(entry ? 'dictionary.saveEntry' : 'dictionary.addEntry')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t('dictionary.entrySaved')}
+      changes={changes}
       onClose={onClose}
       valuesOf={entryValuesOf}
       readOnly={!canEdit && t('dictionary.mayNotEdit')}

@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Badge,
-  Button,
   Code,
   Group,
   Menu,
@@ -27,20 +26,17 @@ import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
-import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
-import { number } from '../ui/format';
 import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DictionaryEntryDrawer, DictionaryTypeDrawer } from './dictionary-drawers';
 import { entryLabel, typeName } from './dictionary-words';
-import { orderOf } from './order';
 import styles from './dictionary.module.css';
 
 /** The dictionary: types on the left, entries of the chosen type on the right. */
@@ -76,9 +72,9 @@ export default function DictionaryPage() {
     },
   );
   const add = may('system:dict:add') && (
-    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setEdited('new')}>
+    <ActionButton icon={IconPlus} onClick={() => setEdited('new')}>
       {t('dictionary.addType')}
-    </Button>
+    </ActionButton>
   );
   return (
     <Page title={t('dictionary.title')} description={t('dictionary.about')} actions={add}>
@@ -199,63 +195,41 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
   const { may } = useMe();
   const [edited, setEdited] = useState<DictionaryEntryView | 'new'>();
   const { dictType } = type;
-  const canEdit = may('system:dict:edit');
-  const canRemove = may('system:dict:remove');
   const name = `dictionary-${dictType}`;
-  const remove = useAction(
-    (entries: readonly DictionaryEntryView[]) =>
-      plinth.dictionaryEntryRemove({
-        path: { dictCodes: entries.map(({ dictCode }) => String(dictCode)) },
-      }),
-    { done: t('dictionary.entryRemoved'), changes: [[name]] },
-  );
-  const askToRemove = (entries: readonly DictionaryEntryView[], after?: () => void): void =>
-    confirmDestruction({
-      title: t('dictionary.removeEntry', { count: entries.length }),
-      body: t('dictionary.removeEntryBody', {
-        names: entries.map((entry) => entryLabel(t, entry)).join(', '),
-      }),
-      action: t('dictionary.removeEntry', { count: entries.length }),
-      run: async () => {
-        await remove.mutateAsync(entries);
-        after?.();
-      },
-    });
   const add = may('system:dict:add') && (
-    <Button
-      variant="default"
-      leftSection={<IconPlus size={16} stroke={1.5} />}
-      onClick={() => setEdited('new')}
-    >
+    <ActionButton variant="default" icon={IconPlus} onClick={() => setEdited('new')}>
       {t('dictionary.addEntry')}
-    </Button>
+    </ActionButton>
   );
   return (
     <>
       <DataTable
         name={name}
         label={t('dictionary.entriesOf', { name: typeName(t, type) })}
-        filters={['q']}
+        filters={[{ name: 'q', label: t('dictionary.searchEntries') }]}
+        query={({ q }: SearchParams) => ({ dictType, dictLabel: q })}
+        load={(query, signal) =>
+          plinth.dictionaryEntryList({
+            query: { orderByColumn: 'dictSort', isAsc: 'asc', ...query },
+            signal,
+          })
+        }
+        download={may('system:dict:export') && ((body) => plinth.dictionaryEntryExport({ body }))}
+        rowKey={({ dictCode }: DictionaryEntryView) => dictCode}
         columns={[
           {
             id: 'dictLabel',
             title: t('dictionary.label'),
-            sort: 'dictLabel',
-            cell: (entry: DictionaryEntryView) => entryLabel(t, entry),
+            sort: true,
+            cell: (entry) => entryLabel(t, entry),
           },
           {
             id: 'dictValue',
             title: t('dictionary.value'),
-            sort: 'dictValue',
+            sort: true,
             cell: ({ dictValue }) => <Code>{dictValue}</Code>,
           },
-          {
-            id: 'dictSort',
-            title: t('roles.order'),
-            sort: 'dictSort',
-            align: 'right',
-            cell: ({ dictSort }) => number(dictSort),
-          },
+          { id: 'dictSort', title: t('roles.order'), sort: true, align: 'right', show: 'number' },
           {
             id: 'kind',
             title: t('dictionary.kind'),
@@ -271,72 +245,29 @@ function Entries({ type }: { readonly type: DictionaryTypeView }) {
             ),
           },
         ]}
-        load={(query, { q }, signal) =>
-          plinth.dictionaryEntryList({
-            query: {
-              orderByColumn: 'dictSort',
-              isAsc: 'asc',
-              ...query,
-              dictType,
-              dictLabel: q,
-            },
-            signal,
-          })
-        }
-        rowKey={({ dictCode }) => dictCode}
-        toolbar={
-          <>
-            <AddressSearch name="q" label={t('dictionary.searchEntries')} />
-            {add}
-          </>
+        tools={add}
+        onOpen={setEdited}
+        openLabel={may('system:dict:edit') && (() => t('dictionary.editEntry'))}
+        remove={
+          may('system:dict:remove') && {
+            isFixed: ({ seeded }) => seeded,
+            body: (entries) =>
+              t('dictionary.removeEntryBody', {
+                names: entries.map((entry) => entryLabel(t, entry)).join(', '),
+              }),
+            action: (count) => t('dictionary.removeEntry', { count }),
+            run: (entries) =>
+              plinth.dictionaryEntryRemove({
+                path: { dictCodes: entries.map(({ dictCode }) => String(dictCode)) },
+              }),
+            done: t('dictionary.entryRemoved'),
+          }
         }
         empty={
           <Empty icon={IconAddressBook} title={t('dictionary.noEntries')} action={add}>
             {t('dictionary.noEntriesHint')}
           </Empty>
         }
-        onOpen={setEdited}
-        {...((canEdit || canRemove) && {
-          rowActions: (entry: DictionaryEntryView) => (
-            <>
-              {canEdit && (
-                <MenuItem icon={IconPencil} onClick={() => setEdited(entry)}>
-                  {t('dictionary.editEntry')}
-                </MenuItem>
-              )}
-              {canRemove && (
-                <MenuItem
-                  color="red"
-                  icon={IconTrash}
-                  disabled={entry.seeded}
-                  onClick={() => askToRemove([entry])}
-                >
-                  {t('dictionary.removeEntry', { count: 1 })}
-                </MenuItem>
-              )}
-            </>
-          ),
-        })}
-        {...(canRemove && {
-          bulkActions: (entries: readonly DictionaryEntryView[], clear: () => void) => (
-            <Button
-              variant="light"
-              color="red"
-              disabled={entries.some(({ seeded }) => seeded)}
-              onClick={() => askToRemove(entries, clear)}
-            >
-              {t('dictionary.removeEntry', { count: entries.length })}
-            </Button>
-          ),
-        })}
-        {...(may('system:dict:export') && {
-          onExport: async (filters: SearchParams) =>
-            saveFile(
-              await plinth.dictionaryEntryExport({
-                body: { ...orderOf(filters), dictType, dictLabel: filters['q'] },
-              }),
-            ),
-        })}
       />
       {edited && (
         <DictionaryEntryDrawer

@@ -13,29 +13,25 @@ import {
 import { IconEye, IconFlask, IconThumbDown, IconThumbUp } from '@tabler/icons-react';
 import type { FeedbackListQuery, FeedbackView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressDay, daysOf } from '../ui/address-day';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
-import { DataTable } from '../ui/data-table';
-import { saveFile } from '../ui/download';
-import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
-import { FormFailure } from '../ui/form-drawer';
+import { choicesOf, daysOf } from '../ui/filters';
+import { FormFailure } from '../ui/form';
+import { ListPage } from '../ui/list-page';
 import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
 import { Time } from '../ui/time';
-import { orderOf } from './order';
 import { Verdict } from './verdict';
 import styles from './feedback.module.css';
 
-function filterOf({ vote, model }: SearchParams): Pick<FeedbackListQuery, 'vote' | 'modelName'> {
-  return { modelName: model, ...((vote === 'up' || vote === 'down') && { vote }) };
+function filterOf({ vote, model, ...days }: SearchParams): Partial<FeedbackListQuery> {
+  const isVote = vote === 'up' || vote === 'down';
+  return { modelName: model, ...(isVote && { vote }), ...daysOf(days) };
 }
 
 /** User feedback on answers. A question can become a test query of a knowledge base. */
@@ -46,108 +42,77 @@ export default function FeedbackPage() {
   const [tested, setTested] = useState<FeedbackView>();
   const canTest = may('system:info:edit');
   return (
-    <Page title={t('feedback.title')} description={t('feedback.about')}>
-      <DataTable
-        name="feedback"
-        label={t('feedback.title')}
-        filters={['vote', 'model', 'from', 'to']}
-        columns={[
-          {
-            id: 'question',
-            title: t('feedback.question'),
-            cell: ({ question }: FeedbackView) => (
-              <Text span lineClamp={2} fw={600}>
-                {question ?? t('feedback.questionDeleted')}
-              </Text>
-            ),
-          },
-          {
-            id: 'vote',
-            title: t('feedback.vote'),
-            sort: 'vote',
-            cell: (one) => <Vote vote={one.vote} />,
-          },
-          {
-            id: 'text',
-            title: t('feedback.comment'),
-            sort: 'text',
-            cell: ({ text }) => (
-              <Text size="sm" lineClamp={2}>
-                {text ?? '–'}
-              </Text>
-            ),
-          },
-          {
-            id: 'user',
-            title: t('feedback.by'),
-            cell: ({ userName, userId }) => userName ?? t('feedback.userId', { id: userId }),
-          },
-          {
-            id: 'modelName',
-            title: t('feedback.model'),
-            sort: 'modelName',
-            cell: ({ modelName }) => modelName ?? '–',
-          },
-          {
-            id: 'updateTime',
-            title: t('feedback.time'),
-            sort: 'updateTime',
-            cell: ({ updateTime }) => <Time value={updateTime} />,
-          },
-        ]}
-        load={(query, filters, signal) =>
-          plinth.feedbackList({
-            query: { ...query, ...filterOf(filters), ...daysOf(filters) },
-            signal,
-          })
-        }
-        rowKey={({ id }) => id}
-        toolbar={
-          <>
-            <AddressSelect
-              name="vote"
-              label={t('feedback.anyVote')}
-              data={(['up', 'down'] as const).map((value) => ({
-                value,
-                label: t(`feedback.votes.${value}`),
-              }))}
-            />
-            <AddressSearch name="model" label={t('feedback.searchModel')} />
-            <AddressDay name="from" label={t('audit.from')} />
-            <AddressDay name="to" label={t('audit.to')} />
-          </>
-        }
-        empty={
-          <Empty icon={IconThumbUp} title={t('feedback.empty')}>
-            {t('feedback.emptyHint')}
-          </Empty>
-        }
-        onOpen={setOpenFeedback}
-        rowActions={(one) => (
-          <>
-            <MenuItem icon={IconEye} onClick={() => setOpenFeedback(one)}>
-              {t('feedback.open')}
+    <ListPage
+      name="feedback"
+      title={t('feedback.title')}
+      description={t('feedback.about')}
+      filters={[
+        {
+          name: 'vote',
+          label: t('feedback.anyVote'),
+          choices: choicesOf(['up', 'down'], (vote) => t(`feedback.votes.${vote}`)),
+        },
+        { name: 'model', label: t('feedback.searchModel') },
+        { name: 'from', label: t('audit.from'), isDay: true },
+        { name: 'to', label: t('audit.to'), isDay: true },
+      ]}
+      query={filterOf}
+      load={(query, signal) => plinth.feedbackList({ query, signal })}
+      download={may('chat:feedback:export') && ((body) => plinth.feedbackExport({ body }))}
+      rowKey={({ id }: FeedbackView) => id}
+      columns={[
+        {
+          id: 'question',
+          title: t('feedback.question'),
+          cell: ({ question }) => (
+            <Text span lineClamp={2} fw={600}>
+              {question ?? t('feedback.questionDeleted')}
+            </Text>
+          ),
+        },
+        {
+          id: 'vote',
+          title: t('feedback.vote'),
+          sort: true,
+          cell: ({ vote }) => <Vote vote={vote} />,
+        },
+        {
+          id: 'text',
+          title: t('feedback.comment'),
+          sort: true,
+          cell: ({ text }) => (
+            <Text size="sm" lineClamp={2}>
+              {text ?? '–'}
+            </Text>
+          ),
+        },
+        {
+          id: 'user',
+          title: t('feedback.by'),
+          cell: ({ userName, userId }) => userName ?? t('feedback.userId', { id: userId }),
+        },
+        { id: 'modelName', title: t('feedback.model'), sort: true },
+        { id: 'updateTime', title: t('feedback.time'), sort: true, show: 'time' },
+      ]}
+      onOpen={setOpenFeedback}
+      rowActions={(one) => (
+        <>
+          <MenuItem icon={IconEye} onClick={() => setOpenFeedback(one)}>
+            {t('feedback.open')}
+          </MenuItem>
+          {canTest && (
+            <MenuItem
+              icon={IconFlask}
+              disabled={one.question === null}
+              onClick={() => setTested(one)}
+            >
+              {t('feedback.test.open')}
             </MenuItem>
-            {canTest && (
-              <MenuItem
-                icon={IconFlask}
-                disabled={one.question === null}
-                onClick={() => setTested(one)}
-              >
-                {t('feedback.test.open')}
-              </MenuItem>
-            )}
-          </>
-        )}
-        {...(may('chat:feedback:export') && {
-          onExport: async (filters: SearchParams) =>
-            saveFile(
-              await plinth.feedbackExport({
-                body: { ...orderOf(filters), ...filterOf(filters), ...daysOf(filters) },
-              }),
-            ),
-        })}
-      />
+          )}
+        </>
+      )}
+      empty={{ icon: IconThumbUp, title: t('feedback.empty'), hint: t('feedback.emptyHint') }}
+    >
       {openFeedback && (
         <FeedbackDrawer
           feedback={openFeedback}
@@ -158,7 +123,7 @@ export default function FeedbackPage() {
         />
       )}
       {tested && <MakeTestQuery feedback={tested} onClose={() => setTested(undefined)} />}
-    </Page>
+    </ListPage>
   );
 }
 
@@ -182,13 +147,7 @@ function FeedbackDrawer({ feedback, onTest, onClose }: DrawerProps) {
   const { t } = useTranslation('administration');
   const { question, answer, text, sources, userName, userId, modelName } = feedback;
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      size="xl"
-      title={t('feedback.title')}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Drawer opened onClose={onClose} size="xl" title={t('feedback.title')}>
       <Stack>
         <Group gap="xs">
           <Vote vote={feedback.vote} />
@@ -232,13 +191,9 @@ function FeedbackDrawer({ feedback, onTest, onClose }: DrawerProps) {
         )}
         {onTest && (
           <Group>
-            <Button
-              variant="default"
-              leftSection={<IconFlask size={16} stroke={1.5} />}
-              onClick={onTest}
-            >
+            <ActionButton variant="default" icon={IconFlask} onClick={onTest}>
               {t('feedback.test.open')}
-            </Button>
+            </ActionButton>
           </Group>
         )}
       </Stack>
@@ -274,12 +229,7 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
     },
   );
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('feedback.test.open')}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} title={t('feedback.test.open')}>
       {isMade ? (
         <Stack>
           <Text role="status">{t('feedback.test.done')}</Text>
@@ -287,18 +237,13 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
             <Button variant="default" onClick={onClose}>
               {t('close')}
             </Button>
-            <Button
-              renderRoot={(props) => (
-                <Link
-                  to="/knowledge/$knowledgeId"
-                  params={{ knowledgeId: chosen ?? '' }}
-                  search={{ tab: 'tests' } as never}
-                  {...props}
-                />
-              )}
+            <LinkButton
+              to="/knowledge/$knowledgeId"
+              params={{ knowledgeId: chosen ?? '' }}
+              search={{ tab: 'tests' } as never}
             >
               {t('feedback.test.show')}
-            </Button>
+            </LinkButton>
           </Group>
         </Stack>
       ) : (

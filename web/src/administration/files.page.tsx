@@ -1,4 +1,4 @@
-import { Button, Group, Image, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { Group, Image, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import {
   IconDownload,
   IconEye,
@@ -9,7 +9,6 @@ import {
   IconFiles,
   IconMovie,
   IconPhoto,
-  IconTrash,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import type { StoredFileView } from '@plinth/client';
@@ -18,23 +17,25 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import type { SearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
-import { DataTable } from '../ui/data-table';
 import { saveFile } from '../ui/download';
-import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
+import { choicesOf } from '../ui/filters';
 import { bytes } from '../ui/format';
+import { ListPage } from '../ui/list-page';
 import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
-import { Time } from '../ui/time';
 import styles from './files.module.css';
 
 /** Image types that are safe to show because they cannot contain scripts. Other files are only downloaded. */
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp'];
 
 const KINDS = ['image', 'audio', 'video', 'text', 'application'] as const;
+
+function isImage({ mimeType }: StoredFileView): boolean {
+  return IMAGES.includes(mimeType);
+}
 
 function iconOf(mimeType: string): Icon {
   if (mimeType.startsWith('image/')) return IconPhoto;
@@ -53,142 +54,91 @@ export default function FilesPage() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
   const [openFile, setOpenFile] = useState<StoredFileView>();
-  const canRemove = may('system:oss:remove');
   const canDownload = may('system:oss:download');
   const download = useAction(async (file: StoredFileView) =>
     saveFile(await contentOf(file), file.originalName),
   );
-  const remove = useAction(
-    (files: readonly StoredFileView[]) =>
-      plinth.storageRemove({ path: { ids: files.map(({ ossId }) => ossId) } }),
-    { done: t('files.removed'), changes: [['files']] },
-  );
-  const askToRemove = (files: readonly StoredFileView[], after?: () => void): void =>
-    confirmDestruction({
-      title: t('files.remove', { count: files.length }),
-      body: (
-        <Stack gap="xs">
-          <Text fw={600}>{files.map(({ originalName }) => originalName).join(', ')}</Text>
-          <Text>{t('files.removeBody')}</Text>
-        </Stack>
-      ),
-      action: t('files.remove', { count: files.length }),
-      run: async () => {
-        await remove.mutateAsync(files);
-        after?.();
-      },
-    });
   return (
-    <Page title={t('files.title')} description={t('files.about')}>
-      <DataTable
-        name="files"
-        label={t('files.title')}
-        filters={['q', 'kind']}
-        columns={[
-          {
-            id: 'originalName',
-            title: t('files.name'),
-            sort: 'originalName',
-            cell: ({ originalName, mimeType }: StoredFileView) => {
-              const Icon = iconOf(mimeType);
-              return (
-                <Group gap="xs" wrap="nowrap">
-                  <Icon size={18} stroke={1.5} className={styles['icon']} />
-                  <span>{originalName}</span>
-                </Group>
-              );
-            },
+    <ListPage
+      name="files"
+      title={t('files.title')}
+      description={t('files.about')}
+      filters={[
+        { name: 'q', label: t('files.search') },
+        {
+          name: 'kind',
+          label: t('files.anyKind'),
+          choices: choicesOf(KINDS, (kind) => t(`files.kinds.${kind}`)),
+        },
+      ]}
+      query={({ q, kind }: SearchParams) => ({
+        originalName: q,
+        ...(kind && { mimeType: `${kind}/` }),
+      })}
+      load={(query, signal) => plinth.storageList({ query, signal })}
+      rowKey={({ ossId }: StoredFileView) => ossId}
+      columns={[
+        {
+          id: 'originalName',
+          title: t('files.name'),
+          sort: true,
+          cell: ({ originalName, mimeType }) => {
+            const Icon = iconOf(mimeType);
+            return (
+              <Group gap="xs" wrap="nowrap">
+                <Icon size={18} stroke={1.5} className={styles['icon']} />
+                <span>{originalName}</span>
+              </Group>
+            );
           },
-          {
-            id: 'mimeType',
-            title: t('files.type'),
-            sort: 'mimeType',
-            cell: ({ mimeType }) => (
-              <Text size="sm" c="dimmed">
-                {mimeType.split(';')[0]}
-              </Text>
-            ),
-          },
-          {
-            id: 'byteSize',
-            title: t('files.size'),
-            sort: 'byteSize',
-            align: 'right',
-            cell: ({ byteSize }) => bytes(byteSize),
-          },
-          {
-            id: 'createByName',
-            title: t('files.by'),
-            cell: ({ createByName }) => createByName ?? '–',
-          },
-          {
-            id: 'createTime',
-            title: t('files.uploaded'),
-            sort: 'createTime',
-            cell: ({ createTime }) => <Time value={createTime} />,
-          },
-          {
-            id: 'service',
-            title: t('files.storage'),
-            optional: true,
-            cell: ({ service }) => service,
-          },
-        ]}
-        load={(query, { q, kind }, signal) =>
-          plinth.storageList({
-            query: { ...query, originalName: q, ...(kind && { mimeType: `${kind}/` }) },
-            signal,
-          })
-        }
-        rowKey={({ ossId }) => ossId}
-        toolbar={
+        },
+        {
+          id: 'mimeType',
+          title: t('files.type'),
+          sort: true,
+          cell: ({ mimeType }) => (
+            <Text size="sm" c="dimmed">
+              {mimeType.split(';')[0]}
+            </Text>
+          ),
+        },
+        { id: 'byteSize', title: t('files.size'), sort: true, align: 'right', show: 'bytes' },
+        { id: 'createByName', title: t('files.by') },
+        { id: 'createTime', title: t('files.uploaded'), sort: true, show: 'time' },
+        { id: 'service', title: t('files.storage'), optional: true },
+      ]}
+      canOpen={canDownload}
+      onOpen={(file) => (isImage(file) ? setOpenFile(file) : download.mutate(file))}
+      rowActions={
+        canDownload &&
+        ((file) => (
           <>
-            <AddressSearch name="q" label={t('files.search')} />
-            <AddressSelect
-              name="kind"
-              label={t('files.anyKind')}
-              data={KINDS.map((value) => ({ value, label: t(`files.kinds.${value}`) }))}
-            />
+            {isImage(file) && (
+              <MenuItem icon={IconEye} onClick={() => setOpenFile(file)}>
+                {t('files.preview')}
+              </MenuItem>
+            )}
+            <MenuItem icon={IconDownload} onClick={() => download.mutate(file)}>
+              {t('files.download')}
+            </MenuItem>
           </>
-        }
-        empty={
-          <Empty icon={IconFiles} title={t('files.empty')}>
-            {t('files.emptyHint')}
-          </Empty>
-        }
-        {...(canDownload && {
-          onOpen: (file: StoredFileView) =>
-            IMAGES.includes(file.mimeType) ? setOpenFile(file) : download.mutate(file),
-        })}
-        {...((canDownload || canRemove) && {
-          rowActions: (file: StoredFileView) => (
-            <>
-              {canDownload && IMAGES.includes(file.mimeType) && (
-                <MenuItem icon={IconEye} onClick={() => setOpenFile(file)}>
-                  {t('files.preview')}
-                </MenuItem>
-              )}
-              {canDownload && (
-                <MenuItem icon={IconDownload} onClick={() => download.mutate(file)}>
-                  {t('files.download')}
-                </MenuItem>
-              )}
-              {canRemove && (
-                <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([file])}>
-                  {t('files.remove', { count: 1 })}
-                </MenuItem>
-              )}
-            </>
+        ))
+      }
+      remove={
+        may('system:oss:remove') && {
+          body: (files) => (
+            <Stack gap="xs">
+              <Text fw={600}>{files.map(({ originalName }) => originalName).join(', ')}</Text>
+              <Text>{t('files.removeBody')}</Text>
+            </Stack>
           ),
-        })}
-        {...(canRemove && {
-          bulkActions: (files: readonly StoredFileView[], clear: () => void) => (
-            <Button variant="light" color="red" onClick={() => askToRemove(files, clear)}>
-              {t('files.remove', { count: files.length })}
-            </Button>
-          ),
-        })}
-      />
+          action: (count) => t('files.remove', { count }),
+          run: (files) => plinth.storageRemove({ path: { ids: files.map(({ ossId }) => ossId) } }),
+          done: t('files.removed'),
+        }
+      }
+      empty={{ icon: IconFiles, title: t('files.empty'), hint: t('files.emptyHint') }}
+    >
       {openFile && (
         <Preview
           file={openFile}
@@ -196,7 +146,7 @@ export default function FilesPage() {
           onClose={() => setOpenFile(undefined)}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 
@@ -223,13 +173,7 @@ function Preview({ file, onDownload, onClose }: PreviewProps) {
     return () => URL.revokeObjectURL(objectUrl);
   }, [data, file.mimeType]);
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={file.originalName}
-      size="xl"
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} title={file.originalName} size="xl">
       <Stack>
         {error && <Failure error={error} onRetry={() => void refetch()} />}
         {!error && !address && <Skeleton height={240} />}
@@ -240,13 +184,9 @@ function Preview({ file, onDownload, onClose }: PreviewProps) {
           <Text size="sm" c="dimmed">
             {file.mimeType} · {bytes(file.byteSize)}
           </Text>
-          <Button
-            variant="default"
-            leftSection={<IconDownload size={16} stroke={1.5} />}
-            onClick={onDownload}
-          >
+          <ActionButton variant="default" icon={IconDownload} onClick={onDownload}>
             {t('files.download')}
-          </Button>
+          </ActionButton>
         </Group>
       </Stack>
     </Modal>

@@ -1,17 +1,7 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  Code,
-  Group,
-  Modal,
-  Stack,
-  Text,
-  TextInput,
-  Tooltip,
-} from '@mantine/core';
+import { Alert, Button, Code, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { IconButton } from '../ui/buttons';
 import { CopyButton } from '../ui/copy-button';
 import styles from './password.module.css';
 
@@ -51,11 +41,11 @@ export function NewPasswordField({ label, description, onGenerate, ...input }: F
       spellCheck={false}
       classNames={{ input: styles['input'] ?? '' }}
       rightSection={
-        <Tooltip label={t('password.generate')}>
-          <ActionIcon aria-label={t('password.generate')} onClick={() => onGenerate(newPassword())}>
-            <IconRefresh size={16} stroke={1.5} />
-          </ActionIcon>
-        </Tooltip>
+        <IconButton
+          icon={IconRefresh}
+          label={t('password.generate')}
+          onClick={() => onGenerate(newPassword())}
+        />
       }
       {...input}
     />

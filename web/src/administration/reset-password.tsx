@@ -3,8 +3,7 @@ import { useForm } from '@mantine/form';
 import type { UserView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
@@ -25,20 +24,16 @@ export function ResetPasswordDrawer({ user, onDone, onClose }: Props) {
         length < MIN_PASSWORD_CHARS || length > MAX_PASSWORD_CHARS ? t('password.rule') : null,
     },
   });
-  const reset = useAction(
-    ({ password }: typeof form.values) => plinth.userResetPassword({ body: { userId, password } }),
-    {
-      changes: [['sign-ins']],
-      onFailure: () => undefined,
-      after: (_result, { password }) => onDone({ userName, password }),
-    },
-  );
+  const reset = ({ password }: typeof form.values) =>
+    plinth.userResetPassword({ body: { userId, password } });
   return (
     <FormDrawer
       title={t('users.reset.title', { name: userName })}
       form={form}
       action={t('users.reset.open')}
-      onSubmit={(values) => reset.mutateAsync(values)}
+      onSubmit={reset}
+      changes={[['sign-ins']]}
+      after={(_result, { password }) => onDone({ userName, password })}
       onClose={onClose}
     >
       <Text>{t('users.reset.body', { name: userName })}</Text>

@@ -18,12 +18,9 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
-import { FormFailure } from '../ui/form-drawer';
-import { useRecordForm } from '../ui/record-form';
-import { LeaveGuard } from '../ui/leave-guard';
+import { focusFirstInvalid, FormFailure, LeaveGuard, useRecordForm } from '../ui/form';
 import { PermissionTree } from './permission-tree';
 import { allowedBy, compacted, expanded, groupsOf, groupTitle } from './permissions';
-import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './role-form.module.css';
 
 interface Props {

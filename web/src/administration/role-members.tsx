@@ -8,14 +8,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import type { SearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
-import { FormFailure } from '../ui/form-drawer';
-import { MenuItem } from '../ui/menu-item';
-import { Time } from '../ui/time';
+import { FormFailure } from '../ui/form';
 
 /** Query key prefix for the members of a role. */
 function membersKey(roleId: number): string {
@@ -33,28 +31,10 @@ export function RoleMembers({ role }: { readonly role: RoleView }) {
   const [adding, setAdding] = useState(false);
   const { roleId, roleName } = role;
   const canEdit = may('system:role:edit');
-  const remove = useAction(
-    (users: readonly UserView[]) =>
-      plinth.roleMemberRemoveAll({ query: { roleId, userIds: users.map(({ userId }) => userId) } }),
-    { done: t('members.removed'), changes: changesOf(roleId) },
-  );
-  const askToRemove = (users: readonly UserView[], after?: () => void): void =>
-    confirmDestruction({
-      title: t('members.remove', { count: users.length }),
-      body: t('members.removeBody', {
-        role: roleName,
-        names: users.map(({ userName }) => userName).join(', '),
-      }),
-      action: t('members.remove', { count: users.length }),
-      run: async () => {
-        await remove.mutateAsync(users);
-        after?.();
-      },
-    });
   const add = canEdit && (
-    <Button leftSection={<IconUserPlus size={16} stroke={1.5} />} onClick={() => setAdding(true)}>
+    <ActionButton icon={IconUserPlus} onClick={() => setAdding(true)}>
       {t('members.add')}
-    </Button>
+    </ActionButton>
   );
   return (
     <>
@@ -66,69 +46,49 @@ export function RoleMembers({ role }: { readonly role: RoleView }) {
       <DataTable
         name={membersKey(roleId)}
         label={t('members.label', { role: roleName })}
-        filters={['q']}
+        filters={[{ name: 'q', label: t('members.search') }]}
+        query={({ q }: SearchParams) => ({ roleId, userName: q })}
+        load={(query, signal) => plinth.roleMemberList({ query, signal })}
+        rowKey={({ userId }: UserView) => userId}
         columns={[
           {
             id: 'userName',
             title: t('users.userName'),
-            sort: 'userName',
-            cell: ({ userName }: UserView) => <Text fw={600}>{userName}</Text>,
+            sort: true,
+            cell: ({ userName }) => <Text fw={600}>{userName}</Text>,
           },
-          {
-            id: 'nickName',
-            title: t('users.nickName'),
-            sort: 'nickName',
-            cell: ({ nickName }) => nickName,
-          },
+          { id: 'nickName', title: t('users.nickName'), sort: true },
           {
             id: 'status',
             title: t('status.status'),
             cell: ({ status }) => t(status === '0' ? 'status.enabled' : 'status.disabled'),
           },
-          {
-            id: 'loginDate',
-            title: t('users.lastSignIn'),
-            sort: 'loginDate',
-            cell: ({ loginDate }) => <Time value={loginDate} />,
-          },
+          { id: 'loginDate', title: t('users.lastSignIn'), sort: true, show: 'time' },
         ]}
-        load={(query, { q }, signal) =>
-          plinth.roleMemberList({ query: { ...query, roleId, userName: q }, signal })
-        }
-        rowKey={({ userId }) => userId}
-        toolbar={
-          <Group gap="xs">
-            <AddressSearch name="q" label={t('members.search')} />
-            {add}
-          </Group>
+        tools={add}
+        remove={
+          canEdit && {
+            icon: IconUserMinus,
+            isFixed: ({ userId }) => userId === me?.userId,
+            body: (users) =>
+              t('members.removeBody', {
+                role: roleName,
+                names: users.map(({ userName }) => userName).join(', '),
+              }),
+            action: (count) => t('members.remove', { count }),
+            run: (users) =>
+              plinth.roleMemberRemoveAll({
+                query: { roleId, userIds: users.map(({ userId }) => userId) },
+              }),
+            done: t('members.removed'),
+            changes: changesOf(roleId),
+          }
         }
         empty={
           <Empty icon={IconUsers} title={t('members.empty')} action={add}>
             {t('members.emptyHint')}
           </Empty>
         }
-        {...(canEdit && {
-          rowActions: (user: UserView) => (
-            <MenuItem
-              color="red"
-              icon={IconUserMinus}
-              disabled={user.userId === me?.userId}
-              onClick={() => askToRemove([user])}
-            >
-              {t('members.remove', { count: 1 })}
-            </MenuItem>
-          ),
-          bulkActions: (users: readonly UserView[], clear: () => void) => (
-            <Button
-              variant="light"
-              color="red"
-              disabled={users.some(({ userId }) => userId === me?.userId)}
-              onClick={() => askToRemove(users, clear)}
-            >
-              {t('members.remove', { count: users.length })}
-            </Button>
-          ),
-        })}
       />
       {adding && <AddMembers role={role} onClose={() => setAdding(false)} />}
     </>
@@ -176,12 +136,7 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
   const chosen = [...names].map(([value, label]) => ({ value, label }));
   const choices = [...chosen, ...options.filter(({ value }) => !names.has(value))];
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('members.addTo', { role: roleName })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} title={t('members.addTo', { role: roleName })}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

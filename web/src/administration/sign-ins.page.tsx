@@ -6,15 +6,11 @@ import { plinth } from '../app/plinth';
 import { OwnSignIns } from '../account/own-sign-ins';
 import { softwareOf } from '../account/software';
 import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
-import { MenuItem } from '../ui/menu-item';
 import { Page } from '../ui/page';
-import { Time } from '../ui/time';
 
 /** Lists the active sign-ins of all users. */
 export default function SignInsPage() {
@@ -53,28 +49,23 @@ export default function SignInsPage() {
 function AllSignIns() {
   const { t } = useTranslation('administration');
   const { may } = useMe();
-  const end = useAction(({ tokenId }: SignInView) => plinth.signInEndOther({ path: { tokenId } }), {
-    done: t('signIns.ended'),
-    changes: [['sign-ins']],
-  });
-  const askToEnd = (signIn: SignInView): void =>
-    confirmDestruction({
-      title: t('signIns.endNamed', { name: signIn.userName }),
-      body: t('signIns.endBody', { name: signIn.userName }),
-      action: t('signIns.end'),
-      run: () => end.mutateAsync(signIn),
-    });
   return (
     <DataTable
       name="sign-ins"
       label={t('signIns.title')}
-      filters={['q', 'ip']}
+      filters={[
+        { name: 'q', label: t('signIns.search') },
+        { name: 'ip', label: t('signIns.searchAddress') },
+      ]}
+      query={({ q, ip }: SearchParams) => ({ userName: q, ipaddr: ip })}
+      load={(query, signal) => plinth.signInList({ query, signal })}
+      rowKey={({ tokenId }: SignInView) => tokenId}
       columns={[
         {
           id: 'userName',
           title: t('signIns.user'),
-          sort: 'userName',
-          cell: ({ userName, current }: SignInView) => (
+          sort: true,
+          cell: ({ userName, current }) => (
             <Text span fw={600}>
               {userName}
               {current && (
@@ -85,73 +76,40 @@ function AllSignIns() {
             </Text>
           ),
         },
-        {
-          id: 'client',
-          title: t('signIns.client'),
-          sort: 'clientKey',
-          cell: ({ clientKey }) => clientKey,
-        },
+        { id: 'client', title: t('signIns.client'), sort: 'clientKey' },
         {
           id: 'software',
           title: t('signIns.software'),
           sort: 'browser',
           cell: (signIn) => softwareOf(signIn) || '–',
         },
-        {
-          id: 'ipaddr',
-          title: t('signIns.address'),
-          sort: 'ipaddr',
-          cell: ({ ipaddr }) => ipaddr ?? '–',
-        },
-        {
-          id: 'loginTime',
-          title: t('signIns.since'),
-          sort: 'loginTime',
-          cell: ({ loginTime }) => <Time value={loginTime} />,
-        },
-        {
-          id: 'lastActiveTime',
-          title: t('signIns.lastActive'),
-          sort: 'lastActiveTime',
-          cell: ({ lastActiveTime }) => <Time value={lastActiveTime} />,
-        },
+        { id: 'ipaddr', title: t('signIns.address'), sort: true },
+        { id: 'loginTime', title: t('signIns.since'), sort: true, show: 'time' },
+        { id: 'lastActiveTime', title: t('signIns.lastActive'), sort: true, show: 'time' },
         {
           id: 'expireTime',
           title: t('signIns.expires'),
-          sort: 'expireTime',
+          sort: true,
+          show: 'time',
           optional: true,
-          cell: ({ expireTime }) => <Time value={expireTime} />,
         },
-        {
-          id: 'deviceType',
-          title: t('clients.device'),
-          optional: true,
-          cell: ({ deviceType }) => deviceType ?? '–',
-        },
+        { id: 'deviceType', title: t('clients.device'), optional: true },
       ]}
-      load={(query, { q, ip }, signal) =>
-        plinth.signInList({ query: { ...query, userName: q, ipaddr: ip }, signal })
-      }
-      rowKey={({ tokenId }) => tokenId}
-      toolbar={
-        <>
-          <AddressSearch name="q" label={t('signIns.search')} />
-          <AddressSearch name="ip" label={t('signIns.searchAddress')} />
-        </>
+      remove={
+        may('monitor:online:forceLogout') && {
+          single: true,
+          icon: IconLogout,
+          isFixed: ({ current }) => current,
+          title: ({ userName }) => t('signIns.endNamed', { name: userName }),
+          body: ([signIn]) => t('signIns.endBody', { name: signIn?.userName }),
+          action: () => t('signIns.end'),
+          run: async (rows) => {
+            for (const { tokenId } of rows) await plinth.signInEndOther({ path: { tokenId } });
+          },
+          done: t('signIns.ended'),
+        }
       }
       empty={<Empty icon={IconLogin2} title={t('signIns.empty')} />}
-      {...(may('monitor:online:forceLogout') && {
-        rowActions: (signIn: SignInView) => (
-          <MenuItem
-            color="red"
-            icon={IconLogout}
-            disabled={signIn.current}
-            onClick={() => askToEnd(signIn)}
-          >
-            {t('signIns.end')}
-          </MenuItem>
-        ),
-      })}
     />
   );
 }

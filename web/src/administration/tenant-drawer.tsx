@@ -4,8 +4,7 @@ import type { TenantView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
@@ -38,48 +37,49 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
           : null,
     },
   });
-  const save = useAction(
-    async ({ username, password, tenantId, expireTime, ...values }: typeof form.values) => {
-      const body = {
-        ...values,
-        accountCount: values.accountCount === '' ? -1 : Number(values.accountCount),
-      };
-      if (!tenant) {
-        await plinth.tenantCreate({
-          body: {
-            ...body,
-            username,
-            password,
-            ...(tenantId && { tenantId }),
-            ...(expireTime && { expireTime }),
-          },
-        });
-        return;
-      }
-      await plinth.tenantUpdate({
+  const save = async ({
+    username,
+    password,
+    tenantId,
+    expireTime,
+    ...values
+  }: typeof form.values) => {
+    const body = {
+      ...values,
+      accountCount: values.accountCount === '' ? -1 : Number(values.accountCount),
+    };
+    if (!tenant) {
+      await plinth.tenantCreate({
         body: {
           ...body,
-          id: tenant.id,
-          // A time of day set by another client is kept unless the date changes.
-          ...(form.isDirty('expireTime') && { expireTime }),
+          username,
+          password,
+          ...(tenantId && { tenantId }),
+          ...(expireTime && { expireTime }),
         },
       });
-    },
-    {
-      done: t(tenant ? 'tenants.saved' : 'tenants.added'),
-      changes: [['tenants']],
-      onFailure: () => undefined,
-      after: (_result, { username: userName, password }) => {
-        if (!tenant) onCreated({ userName, password });
+      return;
+    }
+    await plinth.tenantUpdate({
+      body: {
+        ...body,
+        id: tenant.id,
+        // A time of day set by another client is kept unless the date changes.
+        ...(form.isDirty('expireTime') && { expireTime }),
       },
-    },
-  );
+    });
+  };
   return (
     <FormDrawer
       title={tenant ? t('tenants.editNamed', { name: tenant.companyName }) : t('tenants.add')}
       form={form}
       action={t(tenant ? 'tenants.save' : 'tenants.add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t(tenant ? 'tenants.saved' : 'tenants.added')}
+      changes={[['tenants']]}
+      after={(_result, { username: userName, password }) => {
+        if (!tenant) onCreated({ userName, password });
+      }}
       onClose={onClose}
       valuesOf={valuesOf}
       readOnly={!canEdit && t('tenants.mayNotEdit')}

@@ -5,9 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';
 
@@ -43,38 +42,32 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
       email: (value) => (value === '' || /^\S+@\S+$/.test(value) ? null : t('users.emailRule')),
     },
   });
-  const save = useAction(
-    async ({ password, ...values }: typeof form.values) => {
-      const roleIds = values.roleIds.map(Number);
-      if (!user) {
-        await plinth.userCreate({ body: { ...values, password, roleIds } });
-        return;
-      }
-      const { roleIds: _unchanged, ...rest } = values;
-      await plinth.userUpdate({
-        body: {
-          ...rest,
-          userId: user.userId,
-          ...(form.isDirty('roleIds') && { roleIds }),
-        },
-      });
-    },
-    {
-      done: t(user ? 'users.saved' : 'users.added'),
-      changes: [['users'], ['roles'], ['me']],
-      // The drawer shows the failure.
-      onFailure: () => undefined,
-      after: (_result, { userName, password }) => {
-        if (!user) onCreated({ userName, password });
+  const save = async ({ password, ...values }: typeof form.values) => {
+    const roleIds = values.roleIds.map(Number);
+    if (!user) {
+      await plinth.userCreate({ body: { ...values, password, roleIds } });
+      return;
+    }
+    const { roleIds: _unchanged, ...rest } = values;
+    await plinth.userUpdate({
+      body: {
+        ...rest,
+        userId: user.userId,
+        ...(form.isDirty('roleIds') && { roleIds }),
       },
-    },
-  );
+    });
+  };
   return (
     <FormDrawer
       title={user ? t('users.editNamed', { name: user.userName }) : t('users.add')}
       form={form}
       action={t(user ? 'users.save' : 'users.add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t(user ? 'users.saved' : 'users.added')}
+      changes={[['users'], ['roles'], ['me']]}
+      after={(_result, { userName, password }) => {
+        if (!user) onCreated({ userName, password });
+      }}
       onClose={onClose}
       valuesOf={valuesOf}
       readOnly={!canEdit && t('users.mayNotEdit')}

@@ -14,9 +14,10 @@ import { ApiError } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
-import { FormFailure } from '../ui/form-drawer';
+import { FormFailure } from '../ui/form';
 
 interface RefusedRow {
   readonly row: number;
@@ -50,12 +51,7 @@ export function UserImport({ onClose }: { readonly onClose: () => void }) {
   );
   const refused = refusedOf(failure);
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={t('users.import.open')}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Drawer opened onClose={onClose} title={t('users.import.open')}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -64,14 +60,14 @@ export function UserImport({ onClose }: { readonly onClose: () => void }) {
       >
         <Stack>
           <Text>{t('users.import.about')}</Text>
-          <Button
+          <ActionButton
             variant="default"
-            leftSection={<IconDownload size={16} stroke={1.5} />}
+            icon={IconDownload}
             loading={template.isPending}
             onClick={() => template.mutate()}
           >
             {t('users.import.template')}
-          </Button>
+          </ActionButton>
           <FileInput
             label={t('users.import.file')}
             description={t('users.import.fileHelp')}

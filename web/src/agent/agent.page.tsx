@@ -20,20 +20,18 @@ import { ApiError } from '@plinth/client';
 import type { AgentView } from '@plinth/client';
 import { IconMessage } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
-import { FormFailure } from '../ui/form-drawer';
-import { useRecordForm } from '../ui/record-form';
-import { LeaveGuard } from '../ui/leave-guard';
+import { focusFirstInvalid, FormFailure, LeaveGuard, useRecordForm } from '../ui/form';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { PageSkeleton } from '../ui/skeleton';
-import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './agent.module.css';
 
 const ALL = { pageSize: 1_000 } as const;
@@ -204,15 +202,14 @@ function AgentForm({ agent, choices }: FormProps) {
       above={[{ title: t('title'), path: '/agents' }]}
       actions={
         agent && (
-          <Button
+          <LinkButton
             variant="default"
-            leftSection={<IconMessage size={16} stroke={1.5} />}
-            renderRoot={(props) => (
-              <Link to="/chat" search={{ agent: String(agent.id) }} {...props} />
-            )}
+            icon={IconMessage}
+            to="/chat"
+            search={{ agent: String(agent.id) }}
           >
             {t('chat')}
-          </Button>
+          </LinkButton>
         )
       }
     >

@@ -7,9 +7,8 @@ import { plinth } from '../app/plinth';
 import { PermissionTree } from '../administration/permission-tree';
 import { compacted, expanded } from '../administration/permissions';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { RowsSkeleton } from '../ui/skeleton';
 import { KEY_LISTS } from './keys';
 import type { Scope } from './keys';
@@ -73,83 +72,78 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   });
   const offered = permissions.data ?? [];
   const chosen = expanded(form.values.permissions, offered);
-  const save = useAction(
-    async ({
-      revision,
-      name,
-      userId,
-      lastDay,
-      strictParameters,
-      ...limits
-    }: typeof form.values) => {
-      const before = form.getInitialValues();
-      const end = lastDay === '' ? {} : { expireTime: `${lastDay} ${END_OF_DAY}` };
-      const ids = {
-        modelIds: limits.modelIds.map(Number),
-        agentIds: limits.agentIds.map(Number),
-        knowledgeIds: limits.knowledgeIds.map(Number),
-      };
-      const allLimits = { ...ids, addresses: limits.addresses, doors: limits.doors };
-      const limited = Object.fromEntries(
-        Object.entries(allLimits).filter(([, entries]) => entries.length > 0),
-      ) as Partial<typeof allLimits>;
-      if (!apiKey) {
-        const owner = userId === '' ? {} : { userId: Number(userId) };
-        return plinth.apiKeyCreate({
-          body: {
-            ...limited,
-            ...owner,
-            ...end,
-            ...(strictParameters && { strictParameters }),
-            name,
-            permissions: [...chosen],
-          },
-        });
-      }
-      const changed = Object.fromEntries(
-        Object.entries(limited).filter(([limit]) => form.isDirty(limit)),
-      ) as typeof limited;
-      const isLifted = (limit: keyof typeof allLimits): boolean =>
-        limits[limit].length === 0 && (apiKey[limit] !== null || before[limit].length > 0);
-      const withoutLimits = [
-        ...(isLifted('modelIds') ? ['models'] : []),
-        ...(isLifted('agentIds') ? ['agents'] : []),
-        ...(isLifted('knowledgeIds') ? ['knowledgeBases'] : []),
-        ...(isLifted('addresses') ? ['addresses'] : []),
-        ...(isLifted('doors') ? ['doors'] : []),
-        ...(lastDay === '' && (apiKey.expireTime || before.lastDay !== '') ? ['expireTime'] : []),
-      ];
-      await plinth.apiKeyUpdate({
+  const save = async ({
+    revision,
+    name,
+    userId,
+    lastDay,
+    strictParameters,
+    ...limits
+  }: typeof form.values) => {
+    const before = form.getInitialValues();
+    const end = lastDay === '' ? {} : { expireTime: `${lastDay} ${END_OF_DAY}` };
+    const ids = {
+      modelIds: limits.modelIds.map(Number),
+      agentIds: limits.agentIds.map(Number),
+      knowledgeIds: limits.knowledgeIds.map(Number),
+    };
+    const allLimits = { ...ids, addresses: limits.addresses, doors: limits.doors };
+    const limited = Object.fromEntries(
+      Object.entries(allLimits).filter(([, entries]) => entries.length > 0),
+    ) as Partial<typeof allLimits>;
+    if (!apiKey) {
+      const owner = userId === '' ? {} : { userId: Number(userId) };
+      return plinth.apiKeyCreate({
         body: {
-          ...changed,
-          id: apiKey.id,
-          revision,
+          ...limited,
+          ...owner,
+          ...end,
+          ...(strictParameters && { strictParameters }),
           name,
-          ...(form.isDirty('permissions') && {
-            permissions: compacted(before.permissions, chosen, offered),
-          }),
-          ...(form.isDirty('lastDay') && end),
-          ...(form.isDirty('strictParameters') && { strictParameters }),
-          ...(withoutLimits.length > 0 && { withoutLimits }),
+          permissions: [...chosen],
         },
       });
-      return undefined;
-    },
-    {
-      changes: KEY_LISTS,
-      onFailure: () => undefined,
-      after: (created) => {
-        if (created) onCreated(created);
+    }
+    const changed = Object.fromEntries(
+      Object.entries(limited).filter(([limit]) => form.isDirty(limit)),
+    ) as typeof limited;
+    const isLifted = (limit: keyof typeof allLimits): boolean =>
+      limits[limit].length === 0 && (apiKey[limit] !== null || before[limit].length > 0);
+    const withoutLimits = [
+      ...(isLifted('modelIds') ? ['models'] : []),
+      ...(isLifted('agentIds') ? ['agents'] : []),
+      ...(isLifted('knowledgeIds') ? ['knowledgeBases'] : []),
+      ...(isLifted('addresses') ? ['addresses'] : []),
+      ...(isLifted('doors') ? ['doors'] : []),
+      ...(lastDay === '' && (apiKey.expireTime || before.lastDay !== '') ? ['expireTime'] : []),
+    ];
+    await plinth.apiKeyUpdate({
+      body: {
+        ...changed,
+        id: apiKey.id,
+        revision,
+        name,
+        ...(form.isDirty('permissions') && {
+          permissions: compacted(before.permissions, chosen, offered),
+        }),
+        ...(form.isDirty('lastDay') && end),
+        ...(form.isDirty('strictParameters') && { strictParameters }),
+        ...(withoutLimits.length > 0 && { withoutLimits }),
       },
-      ...(apiKey && { done: t('saved') }),
-    },
-  );
+    });
+    return undefined;
+  };
   return (
     <FormDrawer
       title={apiKey ? t('editNamed', { name: apiKey.name }) : t('add')}
       form={form}
       action={t(apiKey ? 'save' : 'add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      changes={KEY_LISTS}
+      after={(created) => {
+        if (created) onCreated(created);
+      }}
+      done={apiKey && t('saved')}
       onClose={onClose}
       valuesOf={valuesOf}
       readOnly={!canEdit && t('mayNotEdit')}

@@ -3,8 +3,7 @@ import { useForm } from '@mantine/form';
 import type { ApiKeyView, NewApiKeyView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { KEY_LISTS } from './keys';
 
 interface Props {
@@ -19,17 +18,16 @@ const OVERLAPS = ['0', '3600', '86400', '604800'] as const;
 export function RotateDialog({ apiKey, onRotated, onClose }: Props) {
   const { t } = useTranslation('apikey');
   const form = useForm({ initialValues: { overlap: '0' } });
-  const rotate = useAction(
-    ({ overlap }: typeof form.values) =>
-      plinth.apiKeyRotate({ path: { id: apiKey.id }, body: { overlapSeconds: Number(overlap) } }),
-    { changes: KEY_LISTS, onFailure: () => undefined, after: onRotated },
-  );
+  const rotate = ({ overlap }: typeof form.values) =>
+    plinth.apiKeyRotate({ path: { id: apiKey.id }, body: { overlapSeconds: Number(overlap) } });
   return (
     <FormDrawer
       title={t('rotateNamed', { name: apiKey.name })}
       form={form}
       action={t('rotate')}
-      onSubmit={(values) => rotate.mutateAsync(values)}
+      onSubmit={rotate}
+      changes={KEY_LISTS}
+      after={onRotated}
       onClose={onClose}
     >
       <Text>{t('rotateBody')}</Text>

@@ -4,9 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
 import { messageOf } from '../ui/failure';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 /** Form that adds a service account: a user for programs, without a password. */
 export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void }) {
@@ -23,21 +22,16 @@ export function ServiceAccountDrawer({ onClose }: { readonly onClose: () => void
       userName: (value) => (/^\S{2,64}$/.test(value) ? null : t('account.nameRule')),
     },
   });
-  const save = useAction(
-    ({ roleIds, ...values }: typeof form.values) =>
-      plinth.userCreateService({ body: { ...values, roleIds: roleIds.map(Number) } }),
-    {
-      done: t('account.added'),
-      changes: [['users']],
-      onFailure: () => undefined,
-    },
-  );
+  const save = ({ roleIds, ...values }: typeof form.values) =>
+    plinth.userCreateService({ body: { ...values, roleIds: roleIds.map(Number) } });
   return (
     <FormDrawer
       title={t('account.add')}
       form={form}
       action={t('account.add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t('account.added')}
+      changes={[['users']]}
       onClose={onClose}
     >
       <TextInput

@@ -1,4 +1,5 @@
 import { createTheme } from '@mantine/core';
+import i18next from 'i18next';
 import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
 
 /** Greys with a slight cool tint. */
@@ -55,6 +56,9 @@ const red: MantineColorsTuple = [
   '#921d1d',
 ];
 
+/** Label of the button that closes a drawer or dialog, in the current language. */
+const closeButtonProps = () => ({ 'aria-label': i18next.t('ui:close') });
+
 export const theme = createTheme({
   fontFamily:
     'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif',
@@ -89,8 +93,21 @@ export const theme = createTheme({
     InputWrapper: {
       defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] },
     },
-    Drawer: { defaultProps: { position: 'right', size: 'lg', overlayProps: { opacity: 0.35 } } },
-    Modal: { defaultProps: { centered: true, overlayProps: { opacity: 0.35 } } },
+    Drawer: {
+      defaultProps: () => ({
+        position: 'right',
+        size: 'lg',
+        overlayProps: { opacity: 0.35 },
+        closeButtonProps: closeButtonProps(),
+      }),
+    },
+    Modal: {
+      defaultProps: () => ({
+        centered: true,
+        overlayProps: { opacity: 0.35 },
+        closeButtonProps: closeButtonProps(),
+      }),
+    },
     Paper: { defaultProps: { withBorder: true } },
     Table: {
       defaultProps: { verticalSpacing: 'xs', horizontalSpacing: 'sm', highlightOnHover: true },

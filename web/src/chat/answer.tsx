@@ -1,5 +1,4 @@
 import {
-  ActionIcon,
   Alert,
   Button,
   Collapse,
@@ -29,6 +28,7 @@ import { memo, useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton, IconButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
 import { duration, number } from '../ui/format';
@@ -345,15 +345,15 @@ function Ending({
   const { answerAgain, isBusy } = useActions();
   const { state, finishReason, error, parentId } = message;
   const again = parentId !== null && (
-    <Button
+    <ActionButton
       variant="default"
       size="xs"
       disabled={isBusy}
-      leftSection={<IconRefresh size={14} stroke={1.5} />}
+      icon={IconRefresh}
       onClick={() => answerAgain(parentId)}
     >
       {t('message.retry')}
-    </Button>
+    </ActionButton>
   );
   if (state === 'failed') {
     return (
@@ -405,16 +405,13 @@ function AnswerFooter({ message }: { readonly message: MessageView }) {
       <div className={styles['buttons']}>
         <CopyButton value={content} label={t('message.copyAnswer')} />
         {parentId !== null && (
-          <Tooltip label={t('message.retry')}>
-            <ActionIcon
-              size="sm"
-              aria-label={t('message.retry')}
-              disabled={isBusy}
-              onClick={() => answerAgain(parentId)}
-            >
-              <IconRefresh size={14} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
+          <IconButton
+            icon={IconRefresh}
+            label={t('message.retry')}
+            size="sm"
+            disabled={isBusy}
+            onClick={() => answerAgain(parentId)}
+          />
         )}
         <Votes message={message} />
         <Branches id={id} siblings={message.siblings} />
@@ -457,18 +454,15 @@ function Votes({ message }: { readonly message: MessageView }) {
   const voted = (direction: 'up' | 'down') => feedback?.vote === direction;
   return (
     <>
-      <Tooltip label={t('feedback.good')}>
-        <ActionIcon
-          size="sm"
-          aria-label={t('feedback.good')}
-          aria-pressed={voted('up')}
-          variant={voted('up') ? 'light' : 'subtle'}
-          color={voted('up') ? 'indigo' : 'gray'}
-          onClick={() => toggle('up')}
-        >
-          <IconThumbUp size={14} stroke={1.5} />
-        </ActionIcon>
-      </Tooltip>
+      <IconButton
+        icon={IconThumbUp}
+        label={t('feedback.good')}
+        size="sm"
+        aria-pressed={voted('up')}
+        variant={voted('up') ? 'light' : 'subtle'}
+        color={voted('up') ? 'indigo' : 'gray'}
+        onClick={() => toggle('up')}
+      />
       <Popover
         opened={asking}
         onChange={setAsking}
@@ -478,18 +472,15 @@ function Votes({ message }: { readonly message: MessageView }) {
         shadow="md"
       >
         <Popover.Target>
-          <Tooltip label={t('feedback.bad')}>
-            <ActionIcon
-              size="sm"
-              aria-label={t('feedback.bad')}
-              aria-pressed={voted('down')}
-              variant={voted('down') ? 'light' : 'subtle'}
-              color={voted('down') ? 'indigo' : 'gray'}
-              onClick={() => toggle('down')}
-            >
-              <IconThumbDown size={14} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
+          <IconButton
+            icon={IconThumbDown}
+            label={t('feedback.bad')}
+            size="sm"
+            aria-pressed={voted('down')}
+            variant={voted('down') ? 'light' : 'subtle'}
+            color={voted('down') ? 'indigo' : 'gray'}
+            onClick={() => toggle('down')}
+          />
         </Popover.Target>
         <Popover.Dropdown>
           <form

@@ -1,6 +1,7 @@
-import { ActionIcon, Group, Text, Tooltip } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { IconButton } from '../ui/buttons';
 import { useActions } from './actions';
 
 interface Props {
@@ -17,16 +18,13 @@ export function Branches({ id, siblings }: Props) {
   const step = (by: -1 | 1, label: string, Icon: typeof IconChevronLeft) => {
     const other = siblings[place + by];
     return (
-      <Tooltip label={label}>
-        <ActionIcon
-          size="sm"
-          aria-label={label}
-          disabled={isBusy || other === undefined}
-          onClick={() => other !== undefined && choose(other)}
-        >
-          <Icon size={14} stroke={1.5} />
-        </ActionIcon>
-      </Tooltip>
+      <IconButton
+        icon={Icon}
+        label={label}
+        size="sm"
+        disabled={isBusy || other === undefined}
+        onClick={() => other !== undefined && choose(other)}
+      />
     );
   };
   return (

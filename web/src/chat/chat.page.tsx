@@ -1,14 +1,4 @@
-import {
-  ActionIcon,
-  Alert,
-  Button,
-  Drawer,
-  Skeleton,
-  Stack,
-  Text,
-  Title,
-  Tooltip,
-} from '@mantine/core';
+import { ActionIcon, Alert, Drawer, Skeleton, Stack, Text, Title, Tooltip } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { ApiError } from '@plinth/client';
 import type { MessageView } from '@plinth/client';
@@ -20,6 +10,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { IconButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
 import { Failure, Forbidden } from '../ui/failure';
@@ -155,11 +146,12 @@ function Chat({ sessionId }: { readonly sessionId: string | undefined }) {
       <div className={styles['main']}>
         {isNarrow && (
           <div className={styles['bar']}>
-            <Tooltip label={t('session.open')}>
-              <ActionIcon aria-label={t('session.open')} size="lg" onClick={() => setDrawer(true)}>
-                <IconLayoutSidebarLeftExpand size={18} stroke={1.5} />
-              </ActionIcon>
-            </Tooltip>
+            <IconButton
+              icon={IconLayoutSidebarLeftExpand}
+              label={t('session.open')}
+              size="lg"
+              onClick={() => setDrawer(true)}
+            />
             <SessionTitle sessionId={sessionId} />
             <Tooltip label={t('session.new')}>
               <ActionIcon
@@ -305,11 +297,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
         <Empty
           icon={IconMessage}
           title={t('session.gone')}
-          action={
-            <Button renderRoot={(props) => <Link to="/chat" {...props} />}>
-              {t('session.new')}
-            </Button>
-          }
+          action={<LinkButton to="/chat">{t('session.new')}</LinkButton>}
         >
           {t('session.goneHint')}
         </Empty>
@@ -431,11 +419,7 @@ function Start({
           icon={IconMessage}
           title={t('start.noModel')}
           action={
-            may('system:model:add') && (
-              <Button renderRoot={(props) => <Link to="/models" {...props} />}>
-                {t('start.addModel')}
-              </Button>
-            )
+            may('system:model:add') && <LinkButton to="/models">{t('start.addModel')}</LinkButton>
           }
         >
           {t(may('system:model:add') ? 'start.noModelHint' : 'start.noModelAsk')}

@@ -20,6 +20,7 @@ import type { ReactNode, RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { IconButton } from '../ui/buttons';
 import { notifyFailure } from '../ui/notify';
 import { agentsQuery, basesQuery, modelsQuery } from './data';
 import { draftOf, onDraft } from './draft';
@@ -322,15 +323,13 @@ export function Composer({
           </Tooltip>
           {mayUpload && (
             <>
-              <Tooltip label={t('file.attach')}>
-                <ActionIcon
-                  aria-label={t('file.attach')}
-                  size={30}
-                  onClick={() => picker.current?.click()}
-                >
-                  <IconPaperclip size={16} stroke={1.5} />
-                </ActionIcon>
-              </Tooltip>
+              <IconButton
+                icon={IconPaperclip}
+                iconSize={16}
+                label={t('file.attach')}
+                size={30}
+                onClick={() => picker.current?.click()}
+              />
               <input
                 ref={picker}
                 type="file"
@@ -402,11 +401,7 @@ function FileChip({ name, icon: FileIcon = IconFile, part, isBad, onRemove }: Fi
           {part < 1 ? `${Math.round(part * 100)} %` : t('file.checking')}
         </span>
       )}
-      <Tooltip label={label}>
-        <ActionIcon size="xs" aria-label={label} onClick={onRemove}>
-          <IconX size={12} stroke={1.5} />
-        </ActionIcon>
-      </Tooltip>
+      <IconButton icon={IconX} label={label} size="xs" onClick={onRemove} />
     </li>
   );
 }

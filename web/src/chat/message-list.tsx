@@ -11,6 +11,7 @@ import { LiveQuestion, Question } from './question';
 import { SystemMessage } from './system-message';
 import type { Turn } from './turn';
 import { answerKey, keyOf, questionKey } from './turns';
+import { ActionButton } from '../ui/buttons';
 import styles from './message-list.module.css';
 
 type Item =
@@ -116,16 +117,16 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
         </div>
       </div>
       {isAway && (
-        <Button
+        <ActionButton
           className={styles['latest'] ?? ''}
           variant="default"
           size="xs"
           radius="xl"
-          leftSection={<IconArrowDown size={14} stroke={1.5} />}
+          icon={IconArrowDown}
           onClick={() => list.scrollToEnd()}
         >
           {t('message.latest')}
-        </Button>
+        </ActionButton>
       )}
     </div>
   );

@@ -1,9 +1,10 @@
-import { ActionIcon, Button, Group, Textarea, Tooltip } from '@mantine/core';
+import { Button, Group, Textarea } from '@mantine/core';
 import type { MessageFileView, MessageView } from '@plinth/client';
 import { IconFile, IconPencil, IconPhoto, IconX } from '@tabler/icons-react';
 import { memo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { session } from '../app/session';
+import { IconButton } from '../ui/buttons';
 import { CopyButton } from '../ui/copy-button';
 import { bytes } from '../ui/format';
 import { useActions } from './actions';
@@ -44,16 +45,13 @@ export const Question = memo(function Question({ message }: { readonly message: 
       <QuestionCard content={message.content} files={message.files} />
       <div className={styles['questionButtons']}>
         <Branches id={message.id} siblings={message.siblings} />
-        <Tooltip label={t('message.edit')}>
-          <ActionIcon
-            size="sm"
-            aria-label={t('message.edit')}
-            disabled={isBusy}
-            onClick={() => setEditing(true)}
-          >
-            <IconPencil size={14} stroke={1.5} />
-          </ActionIcon>
-        </Tooltip>
+        <IconButton
+          icon={IconPencil}
+          label={t('message.edit')}
+          size="sm"
+          disabled={isBusy}
+          onClick={() => setEditing(true)}
+        />
         <CopyButton value={message.content} label={t('message.copyQuestion')} />
       </div>
     </article>
@@ -163,15 +161,12 @@ function EditedQuestion({
             <li key={file.id} className={styles['file']}>
               <span className={styles['fileName']}>{file.name}</span>
               {file.state === 'failed' && <span className={styles['bad']}>{t('file.failed')}</span>}
-              <Tooltip label={t('file.remove', { name: file.name })}>
-                <ActionIcon
-                  size="xs"
-                  aria-label={t('file.remove', { name: file.name })}
-                  onClick={() => change({ text, files: files.filter((one) => one !== file) })}
-                >
-                  <IconX size={12} stroke={1.5} />
-                </ActionIcon>
-              </Tooltip>
+              <IconButton
+                icon={IconX}
+                label={t('file.remove', { name: file.name })}
+                size="xs"
+                onClick={() => change({ text, files: files.filter((one) => one !== file) })}
+              />
             </li>
           ))}
         </ul>

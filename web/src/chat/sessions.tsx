@@ -9,6 +9,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
 import { MenuItem } from '../ui/menu-item';
@@ -50,15 +51,9 @@ export function Sessions({ current, onOpen }: Props) {
   return (
     <nav className={styles['panel']} aria-label={t('session.title')}>
       <div className={styles['head']}>
-        <Button
-          fullWidth
-          variant="default"
-          leftSection={<IconPlus size={16} stroke={1.5} />}
-          renderRoot={(props) => <Link to="/chat" {...props} />}
-          onClick={onOpen}
-        >
+        <LinkButton fullWidth variant="default" icon={IconPlus} to="/chat" onClick={onOpen}>
           {t('session.new')}
-        </Button>
+        </LinkButton>
         <TextInput
           type="search"
           aria-label={t('session.search')}

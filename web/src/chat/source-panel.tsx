@@ -3,11 +3,11 @@ import { ApiError } from '@plinth/client';
 import type { FragmentView } from '@plinth/client';
 import { IconDownload, IconExternalLink } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { Failure } from '../ui/failure';
@@ -237,30 +237,25 @@ function Links({ source }: { readonly source: ShownSource }) {
   return (
     <div className={styles['links']}>
       {may('system:attach:query') && (
-        <Button
+        <ActionButton
           variant="default"
           size="xs"
-          leftSection={<IconDownload size={14} stroke={1.5} />}
+          icon={IconDownload}
           loading={download.isPending}
           onClick={() => download.mutate()}
         >
           {t('source.download')}
-        </Button>
+        </ActionButton>
       )}
-      <Button
+      <LinkButton
         variant="subtle"
         size="xs"
-        leftSection={<IconExternalLink size={14} stroke={1.5} />}
-        renderRoot={(props) => (
-          <Link
-            to="/knowledge/$knowledgeId/documents/$documentId"
-            params={{ knowledgeId: String(knowledgeId), documentId: String(document.id) }}
-            {...props}
-          />
-        )}
+        icon={IconExternalLink}
+        to="/knowledge/$knowledgeId/documents/$documentId"
+        params={{ knowledgeId: String(knowledgeId), documentId: String(document.id) }}
       >
         {t('source.document')}
-      </Button>
+      </LinkButton>
     </div>
   );
 }

@@ -1,10 +1,10 @@
-import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { IconInbox } from '@tabler/icons-react';
 import type { InboxEntryView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { TextLink } from '../ui/buttons';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
@@ -49,18 +49,13 @@ export default function ApprovalsPage() {
         {data?.map((entry) => (
           <li key={keyOf(entry)}>
             <Group gap={6} mb={6}>
-              <Anchor
+              <TextLink
                 size="sm"
-                renderRoot={(props) => (
-                  <Link
-                    to="/harness/$sessionId/$runId"
-                    params={{ sessionId: entry.sessionId, runId: entry.runId }}
-                    {...props}
-                  />
-                )}
+                to="/harness/$sessionId/$runId"
+                params={{ sessionId: entry.sessionId, runId: entry.runId }}
               >
                 {sessionOf(entry)?.title ?? t('inbox.openRun')}
-              </Anchor>
+              </TextLink>
               <Text size="xs" c="dimmed">
                 {sessionOf(entry)?.workspace}
               </Text>

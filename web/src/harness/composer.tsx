@@ -1,12 +1,4 @@
-import {
-  ActionIcon,
-  Button,
-  Group,
-  SegmentedControl,
-  Select,
-  Textarea,
-  Tooltip,
-} from '@mantine/core';
+import { Group, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal, IconSend } from '@tabler/icons-react';
 import type { HarnessSessionView } from '@plinth/client';
@@ -15,6 +7,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { ActionButton, IconButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import styles from './harness.module.css';
 import { newKey } from './key';
@@ -146,24 +139,22 @@ export function Composer({ session, activeRunId }: Props) {
             onChange={(value) => setKind(value)}
           />
         ) : (
-          <Tooltip label={t('composer.options')}>
-            <ActionIcon
-              aria-label={t('composer.options')}
-              aria-expanded={options}
-              onClick={() => setOptions(!options)}
-            >
-              <IconAdjustmentsHorizontal size={18} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
+          <IconButton
+            icon={IconAdjustmentsHorizontal}
+            iconSize={18}
+            label={t('composer.options')}
+            aria-expanded={options}
+            onClick={() => setOptions(!options)}
+          />
         )}
-        <Button
+        <ActionButton
           type="submit"
           loading={busy}
           disabled={text.trim() === '' || blockedReason !== undefined}
-          leftSection={<IconSend size={16} stroke={1.5} />}
+          icon={IconSend}
         >
           {t(activeRunId ? 'composer.send' : 'composer.start')}
-        </Button>
+        </ActionButton>
       </Group>
     </form>
   );

@@ -143,7 +143,6 @@ function DiffDialog({ sessionId, runId, path, onClose }: DialogProps) {
       onClose={onClose}
       size="80rem"
       title={<code className={styles['mono']}>{path}</code>}
-      closeButtonProps={{ 'aria-label': t('close') }}
     >
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={160} />}

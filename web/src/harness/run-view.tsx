@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { Alert, Group, Loader, Stack, Text } from '@mantine/core';
 import { IconArrowDown, IconCode, IconPlugConnectedX } from '@tabler/icons-react';
 import type { HarnessSessionView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { Empty } from '../ui/empty';
 import { RowsSkeleton } from '../ui/skeleton';
 import { DecisionCard, isFree } from './decision-card';
@@ -93,15 +94,15 @@ export function RunView({ session, runId, feed, status }: Props) {
       )}
       <div className={styles['dock']} id="decision">
         {!atEnd && !isEnded(status) && (
-          <Button
+          <ActionButton
             size="xs"
             variant="default"
             className={styles['toEnd'] ?? ''}
-            leftSection={<IconArrowDown size={14} stroke={1.5} />}
+            icon={IconArrowDown}
             onClick={toEnd}
           >
             {t('toLatest')}
-          </Button>
+          </ActionButton>
         )}
         <Decisions session={session} runId={runId} model={timeline.model} pending={pending} />
       </div>

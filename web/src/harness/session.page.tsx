@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Button, Drawer, Menu, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Drawer, Menu, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import {
   IconDotsVertical,
@@ -15,6 +15,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton, IconButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { Failure } from '../ui/failure';
@@ -119,22 +120,23 @@ function SessionView({ session, runs, runId }: Props) {
         <>
           {status && <RunStatusBadge status={status} />}
           {runId !== undefined && status && !ended && (
-            <Button
+            <ActionButton
               variant="default"
-              leftSection={<IconPlayerStop size={16} stroke={1.5} />}
+              icon={IconPlayerStop}
               loading={cancel.isPending}
               disabled={timeline.cancelRequested}
               onClick={() => cancel.mutate()}
             >
               {t('run.cancel')}
-            </Button>
+            </ActionButton>
           )}
           {isNarrow && (
-            <Tooltip label={t('side.show')}>
-              <ActionIcon size="lg" aria-label={t('side.show')} onClick={() => setShowing(true)}>
-                <IconLayoutSidebarRight size={18} stroke={1.5} />
-              </ActionIcon>
-            </Tooltip>
+            <IconButton
+              icon={IconLayoutSidebarRight}
+              label={t('side.show')}
+              size="lg"
+              onClick={() => setShowing(true)}
+            />
           )}
           <SessionMenu session={session} />
         </>
@@ -157,7 +159,6 @@ function SessionView({ session, runs, runId }: Props) {
           onClose={() => setShowing(false)}
           title={t('side.label')}
           size="sm"
-          closeButtonProps={{ 'aria-label': t('close') }}
         >
           {side}
         </Drawer>

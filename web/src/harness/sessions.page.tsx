@@ -11,15 +11,16 @@ import {
 } from '@tabler/icons-react';
 import type { HarnessSessionView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { modals } from '@mantine/modals';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { MenuItem } from '../ui/menu-item';
@@ -42,7 +43,6 @@ export default function SessionsPage() {
   const [address, change] = useSearchParams();
   const [creating, setCreating] = useState(false);
   const { isSuperAdmin } = useMe();
-  const deleted = address['removed'] === 'yes';
   const { data: capabilities } = useQuery({
     queryKey: ['harness', 'capabilities'],
     queryFn: ({ signal }) => plinth.controlCapabilities({ signal }),
@@ -54,9 +54,9 @@ export default function SessionsPage() {
   const open = ({ sessionId }: HarnessSessionView): void =>
     void navigate({ to: '/harness/$sessionId', params: { sessionId } });
   const create = (
-    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setCreating(true)}>
+    <ActionButton icon={IconPlus} onClick={() => setCreating(true)}>
       {t('session.create')}
-    </Button>
+    </ActionButton>
   );
   const stateOf = ({ sessionId, activeRunId }: HarnessSessionView) => {
     const count = inbox.filter((entry) => entry.sessionId === sessionId).length;
@@ -70,18 +70,14 @@ export default function SessionsPage() {
       description={t('description')}
       actions={
         <>
-          <Button
-            variant="default"
-            leftSection={<IconInbox size={16} stroke={1.5} />}
-            renderRoot={(props) => <Link to="/harness/approvals" {...props} />}
-          >
+          <LinkButton variant="default" icon={IconInbox} to="/harness/approvals">
             {t('inbox.open')}
             {waiting > 0 && (
               <Badge size="sm" color="red.9" ml={6}>
                 {waiting}
               </Badge>
             )}
-          </Button>
+          </LinkButton>
           {create}
         </>
       }
@@ -99,32 +95,38 @@ export default function SessionsPage() {
       <DataTable
         name="harness-sessions"
         label={t('title')}
-        filters={['search', 'removed']}
-        rowKey={({ sessionId }) => sessionId}
-        onOpen={open}
-        refetchInterval={POLL_MS}
-        load={async ({ pageNum, pageSize }, filters, signal) => {
-          const query = { deleted: filters['removed'] === 'yes', pageSize: 1_000 };
+        filters={[
+          { name: 'search', label: t('session.search') },
+          {
+            name: 'removed',
+            label: t('session.showRemoved'),
+            input: (
+              <Switch
+                label={t('session.showRemoved')}
+                checked={address['removed'] === 'yes'}
+                onChange={({ currentTarget }) =>
+                  change({ removed: currentTarget.checked ? 'yes' : undefined, page: undefined })
+                }
+              />
+            ),
+          },
+        ]}
+        query={({ search = '', removed }: SearchParams) => ({
+          searchText: search.toLowerCase(),
+          deleted: removed === 'yes',
+        })}
+        load={async ({ pageNum, pageSize, searchText, deleted }, signal) => {
+          const query = { deleted, pageSize: 1_000 };
           const all = await plinth.harnessSessionList({ query, signal });
-          const searchText = (filters['search'] ?? '').toLowerCase();
           const matches = all.filter(({ title, workspace }) =>
             `${title} ${workspace}`.toLowerCase().includes(searchText),
           );
           const from = (pageNum - 1) * pageSize;
           return { rows: matches.slice(from, from + pageSize), total: matches.length };
         }}
-        toolbar={
-          <>
-            <AddressSearch name="search" label={t('session.search')} />
-            <Switch
-              label={t('session.showRemoved')}
-              checked={deleted}
-              onChange={({ currentTarget }) =>
-                change({ removed: currentTarget.checked ? 'yes' : undefined, page: undefined })
-              }
-            />
-          </>
-        }
+        rowKey={({ sessionId }: HarnessSessionView) => sessionId}
+        onOpen={open}
+        refetchInterval={POLL_MS}
         empty={
           <Empty icon={IconCode} title={t('session.none')} action={create}>
             {t('session.noneHint')}
@@ -165,7 +167,7 @@ export default function SessionsPage() {
               </Tooltip>
             ),
           },
-          { id: 'model', title: t('session.model'), cell: ({ model }) => model },
+          { id: 'model', title: t('session.model') },
           {
             id: 'mode',
             title: t('session.mode'),

@@ -7,6 +7,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
 import { saveFile } from '../ui/download';
@@ -60,13 +61,9 @@ export function RunSummary({ item, sessionId, runId }: Props) {
       )}
       <Group gap="xs" mt="sm">
         <UndoButtons sessionId={sessionId} runId={runId} />
-        <Button
-          variant="default"
-          leftSection={<IconFileText size={16} stroke={1.5} />}
-          onClick={() => setReading(true)}
-        >
+        <ActionButton variant="default" icon={IconFileText} onClick={() => setReading(true)}>
           {t('summary.report')}
-        </Button>
+        </ActionButton>
       </Group>
       {reading && (
         <ReportDialog sessionId={sessionId} runId={runId} onClose={() => setReading(false)} />
@@ -160,24 +157,24 @@ function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
   return (
     <>
       {canUndo && (
-        <Button
+        <ActionButton
           variant="default"
-          leftSection={<IconArrowBackUp size={16} stroke={1.5} />}
+          icon={IconArrowBackUp}
           loading={undo.isPending}
           onClick={() => undo.mutate(false)}
         >
           {t('undo.all')}
-        </Button>
+        </ActionButton>
       )}
       {canRedo && (
-        <Button
+        <ActionButton
           variant="default"
-          leftSection={<IconArrowForwardUp size={16} stroke={1.5} />}
+          icon={IconArrowForwardUp}
           loading={redo.isPending}
           onClick={() => redo.mutate()}
         >
           {t('undo.redo')}
-        </Button>
+        </ActionButton>
       )}
       {blocked.length > 0 && (
         <Modal opened onClose={() => setBlocked([])} title={t('undo.blocked')}>
@@ -227,13 +224,7 @@ function ReportDialog({
     },
   });
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="xl"
-      title={t('summary.reportTitle')}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} size="xl" title={t('summary.reportTitle')}>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && !error && <Skeleton height={240} />}
       {data !== undefined && (

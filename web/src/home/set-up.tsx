@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { LinkButton } from '../ui/buttons';
 import styles from './home.module.css';
 
 interface Count {
@@ -109,12 +110,9 @@ export function SetUp() {
               </Text>
             </Stack>
             {!done[place] && (
-              <Button
-                variant={place === next ? 'filled' : 'default'}
-                renderRoot={(props) => <Link to={path as never} {...props} />}
-              >
+              <LinkButton variant={place === next ? 'filled' : 'default'} to={path as never}>
                 {t(`setUp.steps.${name}.action`)}
-              </Button>
+              </LinkButton>
             )}
           </li>
         ))}

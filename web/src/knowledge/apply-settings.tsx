@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useAction } from '../ui/action';
-import { FormFailure } from '../ui/form-drawer';
+import { FormFailure } from '../ui/form';
 import { baseKey } from './base';
 import { changedOf, needsParsing, useShownSetting } from './base-settings';
 import type { Settings } from './base-settings';
@@ -43,13 +43,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
     },
   );
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('apply.title')}
-      size="lg"
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened onClose={onClose} title={t('apply.title')} size="lg">
       <Stack>
         {changed.length === 0 ? (
           <Text>{t('apply.nothing', { name: base.name })}</Text>

@@ -1,9 +1,9 @@
-import { Anchor, Badge, Button, Group, Progress, Stack, Text } from '@mantine/core';
+import { Badge, Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { withMessage } from '@plinth/client';
 import type { AttachmentView, KnowledgeView } from '@plinth/client';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { TextLink } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { number } from '../ui/format';
 import { baseKey } from './base';
@@ -110,19 +110,14 @@ export function DocumentState({ document, base, mayParse }: Props) {
         >
           {reason}{' '}
           {status === FAILED && isOfSettings(reason, base) && (
-            <Anchor
+            <TextLink
               size="xs"
-              renderRoot={(props) => (
-                <Link
-                  to="/knowledge/$knowledgeId"
-                  params={{ knowledgeId: String(base.id) }}
-                  search={{ tab: 'settings' }}
-                  {...props}
-                />
-              )}
+              to="/knowledge/$knowledgeId"
+              params={{ knowledgeId: String(base.id) }}
+              search={{ tab: 'settings' }}
             >
               {t('base.openSettings')}
-            </Anchor>
+            </TextLink>
           )}
         </Text>
       )}

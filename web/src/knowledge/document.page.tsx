@@ -17,6 +17,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { Failure } from '../ui/failure';
@@ -123,14 +124,14 @@ export default function DocumentPage() {
         document && (
           <>
             {document.ossId !== null && may('system:attach:query') && (
-              <Button
+              <ActionButton
                 variant="default"
-                leftSection={<IconDownload size={16} stroke={1.5} />}
+                icon={IconDownload}
                 loading={download.isPending}
                 onClick={() => download.mutate(document)}
               >
                 {t('document.download')}
-              </Button>
+              </ActionButton>
             )}
             {(mayEdit || access.can('system:attach:remove')) && (
               <Menu>

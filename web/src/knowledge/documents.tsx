@@ -11,7 +11,6 @@ import {
   IconRefresh,
   IconScissors,
   IconTags,
-  IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
 import { ApiError } from '@plinth/client';
@@ -22,17 +21,16 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { queryClient } from '../app/query-client';
+import { ActionButton } from '../ui/buttons';
 import { useAction, useActionOnEach } from '../ui/action';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
 import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { bytes, number } from '../ui/format';
 import { MenuItem } from '../ui/menu-item';
-import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
 import {
@@ -50,6 +48,8 @@ import { RenameDocument } from './rename-document';
 import { UploadList } from './upload-list';
 import { addRefused, addUploads } from './uploads';
 import styles from './knowledge.module.css';
+
+const STATES = ['pending', 'parsing', 'parsed', 'failed'] as const;
 
 /** Documents of a base with live states. Files dropped anywhere on the page are uploaded. */
 export function Documents({ base }: { readonly base: KnowledgeView }) {
@@ -87,10 +87,6 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
     done: t('document.cancelled'),
     changes,
   });
-  const remove = useAction(
-    (ids: readonly number[]) => plinth.attachRemove({ path: { ids: ids.map(String) } }),
-    { done: t('document.deleted'), changes },
-  );
   const download = useAction(async ({ id, name }: AttachmentView) =>
     saveFile(await plinth.attachContent({ path: { id } }), name),
   );
@@ -107,81 +103,6 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
       search,
     });
   };
-  const deleteAll = (documents: readonly AttachmentView[], after?: () => void): void => {
-    const [only] = documents;
-    const count = documents.length;
-    confirmDestruction({
-      title: t('document.delete', { count }),
-      body:
-        count === 1 && only
-          ? t('document.deleteBody', { name: only.name, count: only.fragmentCount })
-          : t('document.deleteManyBody', { count }),
-      action: t('document.delete', { count }),
-      run: async () => {
-        await remove.mutateAsync(documents.map(({ id }) => id));
-        after?.();
-      },
-    });
-  };
-  const columns: readonly Column<AttachmentView>[] = [
-    {
-      id: 'name',
-      title: t('document.name'),
-      sort: 'name',
-      cell: (document) => <DocumentName document={document} />,
-    },
-    {
-      id: 'state',
-      title: t('document.stateTitle'),
-      sort: 'status',
-      width: 'min(330px, 42vw)',
-      cell: (document) => <DocumentState document={document} base={base} mayParse={mayEdit} />,
-    },
-    {
-      id: 'fragments',
-      title: t('document.fragments'),
-      sort: 'fragmentCount',
-      align: 'right',
-      width: 110,
-      cell: ({ fragmentCount }) => number(fragmentCount),
-    },
-    {
-      id: 'size',
-      title: t('document.size'),
-      sort: 'byteSize',
-      align: 'right',
-      width: 90,
-      cell: ({ byteSize }) => bytes(byteSize),
-    },
-    {
-      id: 'tokens',
-      title: t('document.tokens'),
-      optional: true,
-      align: 'right',
-      cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
-    },
-    {
-      id: 'encoding',
-      title: t('document.encoding'),
-      sort: 'encoding',
-      optional: true,
-      cell: ({ encoding }) => encoding ?? '–',
-    },
-    {
-      id: 'parsed',
-      title: t('document.parsedTime'),
-      sort: 'parsedTime',
-      optional: true,
-      cell: ({ parsedTime }) => <Time value={parsedTime} />,
-    },
-    {
-      id: 'created',
-      title: t('document.added'),
-      sort: 'createTime',
-      width: 130,
-      cell: ({ createTime }) => <Time value={createTime} />,
-    },
-  ];
   const failed = failures?.total ?? 0;
   return (
     <Stack gap="md">
@@ -219,50 +140,110 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         name="documents"
         of={base.id}
         label={t('document.list')}
-        columns={columns}
-        load={async (query, { name, status, filter }, signal) => {
-          const page = await plinth.attachList({
-            query: {
-              ...query,
-              knowledgeId: base.id,
-              ...(name && { name }),
-              ...(status && { status: Number(status) }),
-              ...(filter && { filter }),
-            },
-            signal,
-          });
+        filters={[
+          { name: 'name', label: t('document.search') },
+          {
+            name: 'status',
+            label: t('document.stateTitle'),
+            choices: STATES.map((state, status) => ({
+              value: String(status),
+              label: t(`document.state.${state}`),
+            })),
+          },
+          {
+            name: 'filter',
+            label: t('metadata.edit'),
+            input: (
+              <MetadataFilter
+                knowledgeId={base.id}
+                value={address['filter']}
+                onChange={(filter) => change({ filter, page: undefined })}
+              />
+            ),
+          },
+        ]}
+        query={({ name, status, filter }: SearchParams) => ({
+          knowledgeId: base.id,
+          ...(name && { name }),
+          ...(status && { status: Number(status) }),
+          ...(filter && { filter }),
+        })}
+        load={async (query, signal) => {
+          const page = await plinth.attachList({ query, signal });
           // Parsing may fail while the list is open.
           void queryClient.invalidateQueries({ queryKey: failuresKey });
           return page;
         }}
-        rowKey={({ id }) => id}
-        filters={['name', 'status', 'filter']}
+        download={may('system:attach:export') && ((body) => plinth.attachExport({ body }))}
+        rowKey={({ id }: AttachmentView) => id}
+        columns={[
+          {
+            id: 'name',
+            title: t('document.name'),
+            sort: 'name',
+            cell: (document) => <DocumentName document={document} />,
+          },
+          {
+            id: 'state',
+            title: t('document.stateTitle'),
+            sort: 'status',
+            width: 'min(330px, 42vw)',
+            cell: (document) => (
+              <DocumentState document={document} base={base} mayParse={mayEdit} />
+            ),
+          },
+          {
+            id: 'fragments',
+            title: t('document.fragments'),
+            sort: 'fragmentCount',
+            align: 'right',
+            width: 110,
+            show: 'number',
+          },
+          {
+            id: 'size',
+            title: t('document.size'),
+            sort: 'byteSize',
+            align: 'right',
+            width: 90,
+            show: 'bytes',
+          },
+          {
+            id: 'tokens',
+            title: t('document.tokens'),
+            optional: true,
+            align: 'right',
+            cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
+          },
+          {
+            id: 'encoding',
+            title: t('document.encoding'),
+            sort: 'encoding',
+            optional: true,
+          },
+          {
+            id: 'parsed',
+            title: t('document.parsedTime'),
+            sort: 'parsedTime',
+            optional: true,
+            show: 'time',
+          },
+          {
+            id: 'created',
+            title: t('document.added'),
+            sort: 'createTime',
+            width: 130,
+            show: 'time',
+          },
+        ]}
         refetchInterval={pollWhileMoving}
-        toolbar={
-          <>
-            <AddressSearch name="name" label={t('document.search')} />
-            <AddressSelect
-              name="status"
-              label={t('document.stateTitle')}
-              data={(['pending', 'parsing', 'parsed', 'failed'] as const).map((state, status) => ({
-                value: String(status),
-                label: t(`document.state.${state}`),
-              }))}
-            />
-            <MetadataFilter
-              knowledgeId={base.id}
-              value={address['filter']}
-              onChange={(filter) => change({ filter, page: undefined })}
-            />
-          </>
-        }
         tools={
           mayEdit &&
           base.documentCount > 0 && (
-            <Button
+            <ActionButton
               variant="subtle"
               color="gray"
-              leftSection={<IconRefresh size={16} stroke={1.5} />}
+              icon={IconRefresh}
               onClick={() =>
                 confirmDestruction({
                   title: t('document.reparseAll'),
@@ -273,7 +254,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
               }
             >
               {t('document.reparseAll')}
-            </Button>
+            </ActionButton>
           )
         }
         empty={
@@ -282,60 +263,46 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
           </Empty>
         }
         onOpen={open}
-        {...((mayEdit || can('system:attach:remove')) && {
-          bulkActions: (rows: readonly AttachmentView[], clear: () => void) => (
+        bulkActions={
+          mayEdit &&
+          ((rows, clear) => (
             <>
-              {mayEdit && (
-                <>
-                  <Button
-                    size="xs"
-                    variant="default"
-                    loading={parseMany.isPending}
-                    leftSection={<IconRefresh size={16} stroke={1.5} />}
-                    onClick={() =>
-                      parseMany.mutate(
-                        rows.filter((row) => !isMoving(row)),
-                        { onSuccess: clear },
-                      )
-                    }
-                  >
-                    {t('document.parseAgain')}
-                  </Button>
-                  {rows.some(isMoving) && (
-                    <Button
-                      size="xs"
-                      variant="default"
-                      loading={cancelMany.isPending}
-                      leftSection={<IconPlayerStop size={16} stroke={1.5} />}
-                      onClick={() => cancelMany.mutate(rows.filter(isMoving), { onSuccess: clear })}
-                    >
-                      {t('document.cancelParsing')}
-                    </Button>
-                  )}
-                  <Button
-                    size="xs"
-                    variant="default"
-                    leftSection={<IconTags size={16} stroke={1.5} />}
-                    onClick={() => setDescribing(rows)}
-                  >
-                    {t('metadata.edit')}
-                  </Button>
-                </>
-              )}
-              {can('system:attach:remove') && (
-                <Button
+              <ActionButton
+                size="xs"
+                variant="default"
+                loading={parseMany.isPending}
+                icon={IconRefresh}
+                onClick={() =>
+                  parseMany.mutate(
+                    rows.filter((row) => !isMoving(row)),
+                    { onSuccess: clear },
+                  )
+                }
+              >
+                {t('document.parseAgain')}
+              </ActionButton>
+              {rows.some(isMoving) && (
+                <ActionButton
                   size="xs"
                   variant="default"
-                  c="var(--plinth-bad)"
-                  leftSection={<IconTrash size={16} stroke={1.5} />}
-                  onClick={() => deleteAll(rows, clear)}
+                  loading={cancelMany.isPending}
+                  icon={IconPlayerStop}
+                  onClick={() => cancelMany.mutate(rows.filter(isMoving), { onSuccess: clear })}
                 >
-                  {t('document.delete', { count: rows.length })}
-                </Button>
+                  {t('document.cancelParsing')}
+                </ActionButton>
               )}
+              <ActionButton
+                size="xs"
+                variant="default"
+                icon={IconTags}
+                onClick={() => setDescribing(rows)}
+              >
+                {t('metadata.edit')}
+              </ActionButton>
             </>
-          ),
-        })}
+          ))
+        }
         rowActions={(document) => (
           <>
             <MenuItem
@@ -367,27 +334,20 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
                 </MenuItem>
               </>
             )}
-            {can('system:attach:remove') && (
-              <MenuItem color="red" icon={IconTrash} onClick={() => deleteAll([document])}>
-                {t('document.delete', { count: 1 })}
-              </MenuItem>
-            )}
           </>
         )}
-        {...(may('system:attach:export') && {
-          onExport: async ({ name, status, filter, ...order }) =>
-            saveFile(
-              await plinth.attachExport({
-                body: {
-                  ...order,
-                  knowledgeId: base.id,
-                  ...(name && { name }),
-                  ...(status && { status: Number(status) }),
-                  ...(filter && { filter }),
-                },
-              }),
-            ),
-        })}
+        remove={
+          can('system:attach:remove') && {
+            body: ([only, ...others]) =>
+              only && others.length === 0
+                ? t('document.deleteBody', { name: only.name, count: only.fragmentCount })
+                : t('document.deleteManyBody', { count: others.length + 1 }),
+            action: (count) => t('document.delete', { count }),
+            run: (rows) => plinth.attachRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
+            done: t('document.deleted'),
+            changes,
+          }
+        }
       />
       {describing.length > 0 && (
         <MetadataDrawer
@@ -502,12 +462,9 @@ function UploadArea({ base }: { readonly base: KnowledgeView }) {
               checked={autoParse}
               onChange={({ currentTarget }) => setAutoParse(currentTarget.checked)}
             />
-            <Button
-              leftSection={<IconUpload size={16} stroke={1.5} />}
-              onClick={() => choose.current?.()}
-            >
+            <ActionButton icon={IconUpload} onClick={() => choose.current?.()}>
               {t('upload.button')}
-            </Button>
+            </ActionButton>
           </Group>
         </Group>
       </Dropzone>

@@ -18,9 +18,10 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Failure } from '../ui/failure';
-import { FormFailure } from '../ui/form-drawer';
+import { FormFailure } from '../ui/form';
 import { number } from '../ui/format';
 import { FramedTable } from '../ui/framed-table';
 import { RowsSkeleton } from '../ui/skeleton';
@@ -107,14 +108,14 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
         </div>
         {can('system:info:edit') && (
           <Group gap="xs">
-            <Button
+            <ActionButton
               variant="default"
-              leftSection={<IconAdjustments size={16} stroke={1.5} />}
+              icon={IconAdjustments}
               aria-expanded={trying}
               onClick={() => setTrying(!trying)}
             >
               {t('evaluation.settings')}
-            </Button>
+            </ActionButton>
             {run.isPending ? (
               <Button
                 variant="default"
@@ -123,13 +124,13 @@ export function Evaluations({ base }: { readonly base: KnowledgeView }) {
                 {t('evaluation.cancel')}
               </Button>
             ) : (
-              <Button
-                leftSection={<IconPlayerPlay size={16} stroke={1.5} />}
+              <ActionButton
+                icon={IconPlayerPlay}
                 disabled={count === 0}
                 onClick={() => run.mutate()}
               >
                 {t('evaluation.run')}
-              </Button>
+              </ActionButton>
             )}
           </Group>
         )}

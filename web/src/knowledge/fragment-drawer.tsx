@@ -1,11 +1,9 @@
 import { Alert, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { AttachmentView, FragmentView, KnowledgeView } from '@plinth/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { FormDrawer } from '../ui/form-drawer';
-import { notifySuccess } from '../ui/notify';
+import { FormDrawer } from '../ui/form';
 import { baseKey } from './base';
 
 interface Props {
@@ -19,7 +17,6 @@ interface Props {
 /** Adds or edits a fragment. Explains the effect on search, because no model is called. */
 export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
   const { t } = useTranslation('knowledge');
-  const queries = useQueryClient();
   const form = useForm({
     initialValues: { content: fragment?.content ?? '', remark: fragment?.remark ?? '' },
     validate: {
@@ -29,9 +26,6 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
   const save = async ({ content, remark }: typeof form.values): Promise<void> => {
     if (fragment) await plinth.fragmentUpdate({ body: { id: fragment.id, content, remark } });
     else await plinth.fragmentCreate({ body: { docId: document.docId, content, remark } });
-    void queries.invalidateQueries({ queryKey: baseKey(base.id) });
-    void queries.invalidateQueries({ queryKey: ['documents'] });
-    notifySuccess(t(fragment ? 'fragment.saved' : 'fragment.added'));
   };
   return (
     <FormDrawer
@@ -40,6 +34,8 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
       form={form}
       action={t(fragment ? 'fragment.save' : 'fragment.add')}
       onSubmit={save}
+      done={t(fragment ? 'fragment.saved' : 'fragment.added')}
+      changes={[baseKey(base.id), ['documents']]}
       onClose={onClose}
     >
       <Alert variant="light" color="yellow">

@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Badge,
-  Button,
   Checkbox,
   Group,
   Highlight,
@@ -25,8 +24,9 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
+import { AddressSearch } from '../ui/filters';
 import { confirmDestruction } from '../ui/confirm';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
@@ -133,23 +133,19 @@ export function Fragments({ document, base, asText }: Props) {
           <AddressSearch name="find" label={t('fragment.search')} />
           <Group gap="xs">
             {chosen.size > 0 && mayRemove && (
-              <Button
+              <ActionButton
                 variant="default"
                 c="var(--plinth-bad)"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
+                icon={IconTrash}
                 onClick={() => deleteAll([...chosen])}
               >
                 {t('fragment.delete', { count: chosen.size })}
-              </Button>
+              </ActionButton>
             )}
             {can('system:fragment:add') && (
-              <Button
-                variant="default"
-                leftSection={<IconPlus size={16} stroke={1.5} />}
-                onClick={() => setEditing('new')}
-              >
+              <ActionButton variant="default" icon={IconPlus} onClick={() => setEditing('new')}>
                 {t('fragment.add')}
-              </Button>
+              </ActionButton>
             )}
           </Group>
         </Group>

@@ -1,22 +1,13 @@
-import { Badge, Button, Group, Stack, Text } from '@mantine/core';
-import { IconBook2, IconPlus, IconSettings, IconTrash } from '@tabler/icons-react';
+import { Badge, Group, Stack, Text } from '@mantine/core';
+import { IconBook2, IconSettings } from '@tabler/icons-react';
 import type { KnowledgeView } from '@plinth/client';
-import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
-import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import type { SearchParams } from '../app/search-params';
 import { number } from '../ui/format';
-import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
-import { Time } from '../ui/time';
-import { saveFile } from '../ui/download';
+import { ListPage } from '../ui/list-page';
+import { MenuLink } from '../ui/menu-item';
 import { NewBase } from './new-base';
 
 /** The page of the knowledge bases that the user may read. */
@@ -24,153 +15,100 @@ export default function KnowledgePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
   const { user, isSuperAdmin, may } = useMe();
-  const navigate = useNavigate();
-  const [adding, setAdding] = useState(false);
-  const remove = useAction(
-    (id: number) => plinth.knowledgeRemove({ path: { ids: [String(id)] } }),
-    {
-      done: t('base.deleted'),
-      changes: [['knowledge']],
-    },
-  );
-  const open = ({ id }: KnowledgeView, tab?: string): void => {
-    void navigate({
-      to: '/knowledge/$knowledgeId',
-      params: { knowledgeId: String(id) },
-      search: tab ? { tab } : {},
-    });
-  };
-  const isMine = ({ userId }: KnowledgeView): boolean => isSuperAdmin || userId === user?.userId;
-  const columns: readonly Column<KnowledgeView>[] = [
-    { id: 'name', title: t('base.name'), sort: 'name', cell: (base) => <BaseName base={base} /> },
-    {
-      id: 'documents',
-      title: t('base.documents'),
-      align: 'right',
-      width: 120,
-      cell: ({ documentCount }) => number(documentCount),
-    },
-    {
-      id: 'model',
-      title: t('field.embeddingModel'),
-      sort: 'embeddingModel',
-      cell: ({ embeddingModel }) =>
-        embeddingModel || (
-          <Badge color="yellow" c="var(--plinth-warn)" variant="light">
-            {t('base.noModel')}
-          </Badge>
-        ),
-    },
-    {
-      id: 'share',
-      title: t('base.sharing'),
-      sort: 'share',
-      width: 150,
-      cell: ({ share }) => t(share === 1 ? 'base.shared' : 'base.private'),
-    },
-    {
-      id: 'hybrid',
-      title: t('field.enableHybrid'),
-      sort: 'enableHybrid',
-      optional: true,
-      cell: ({ enableHybrid }) => t(enableHybrid === 1 ? 'on' : 'off'),
-    },
-    {
-      id: 'created',
-      title: t('created'),
-      sort: 'createTime',
-      optional: true,
-      cell: ({ createTime }) => <Time value={createTime} />,
-    },
-    {
-      id: 'changed',
-      title: t('changed'),
-      sort: 'updateTime',
-      width: 140,
-      cell: ({ updateTime }) => <Time value={updateTime} />,
-    },
-  ];
-  const add = may('system:info:add') && (
-    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setAdding(true)}>
-      {t('base.add')}
-    </Button>
-  );
+  const canAdd = may('system:info:add');
   return (
-    <Page title={ofApp('pages.knowledge')} description={t('about')} actions={add}>
-      <DataTable
-        name="knowledge"
-        label={t('base.list')}
-        columns={columns}
-        load={(query, { name, share }, signal) =>
-          plinth.knowledgeList({
-            query: {
-              ...query,
-              ...(name && { name }),
-              ...(share && { share: share === '1' ? 1 : 0 }),
-            },
-            signal,
-          })
-        }
-        rowKey={({ id }) => id}
-        filters={['name', 'share']}
-        toolbar={
-          <>
-            <AddressSearch name="name" label={t('base.search')} />
-            <AddressSelect
-              name="share"
-              label={t('base.sharing')}
-              data={[
-                { value: '1', label: t('base.shared') },
-                { value: '0', label: t('base.private') },
-              ]}
-            />
-          </>
-        }
-        empty={
-          <Empty icon={IconBook2} title={t('base.none')} action={add}>
-            {t(may('system:info:add') ? 'base.noneHint' : 'base.noneReadable')}
-          </Empty>
-        }
-        onOpen={(base) => open(base)}
-        rowActions={(base) => (
-          <>
-            <MenuItem icon={IconSettings} onClick={() => open(base, 'settings')}>
-              {t('base.openSettings')}
-            </MenuItem>
-            {isMine(base) && may('system:info:remove') && (
-              <MenuItem
-                color="red"
-                icon={IconTrash}
-                onClick={() =>
-                  confirmDestruction({
-                    title: t('base.delete'),
-                    body: t('base.deleteBody', { name: base.name, count: base.documentCount }),
-                    action: t('base.delete'),
-                    ...(base.documentCount > 0 && { name: base.name }),
-                    run: () => remove.mutateAsync(base.id),
-                  })
-                }
-              >
-                {t('base.delete')}
-              </MenuItem>
-            )}
-          </>
-        )}
-        {...(may('system:info:export') && {
-          onExport: async ({ name, share, ...order }) =>
-            saveFile(
-              await plinth.knowledgeExport({
-                body: {
-                  ...order,
-                  ...(name && { name }),
-                  ...(share && { share: share === '1' ? 1 : 0 }),
-                },
-              }),
+    <ListPage
+      name="knowledge"
+      title={ofApp('pages.knowledge')}
+      label={t('base.list')}
+      description={t('about')}
+      filters={[
+        { name: 'name', label: t('base.search') },
+        {
+          name: 'share',
+          label: t('base.sharing'),
+          choices: [
+            { value: '1', label: t('base.shared') },
+            { value: '0', label: t('base.private') },
+          ],
+        },
+      ]}
+      query={({ name, share }: SearchParams) => ({
+        ...(name && { name }),
+        ...(share && { share: share === '1' ? (1 as const) : (0 as const) }),
+      })}
+      load={(query, signal) => plinth.knowledgeList({ query, signal })}
+      download={may('system:info:export') && ((body) => plinth.knowledgeExport({ body }))}
+      rowKey={({ id }: KnowledgeView) => id}
+      add={canAdd && t('base.add')}
+      form={(_base, close) => <NewBase onClose={close} />}
+      pageOf={(base) => `/knowledge/${base?.id}`}
+      columns={[
+        {
+          id: 'name',
+          title: t('base.name'),
+          sort: 'name',
+          cell: (base) => <BaseName base={base} />,
+        },
+        {
+          id: 'documents',
+          title: t('base.documents'),
+          align: 'right',
+          width: 120,
+          cell: ({ documentCount }) => number(documentCount),
+        },
+        {
+          id: 'model',
+          title: t('field.embeddingModel'),
+          sort: 'embeddingModel',
+          cell: ({ embeddingModel }) =>
+            embeddingModel || (
+              <Badge color="yellow" c="var(--plinth-warn)" variant="light">
+                {t('base.noModel')}
+              </Badge>
             ),
-        })}
-      />
-      {adding && <NewBase onClose={() => setAdding(false)} />}
-    </Page>
+        },
+        {
+          id: 'share',
+          title: t('base.sharing'),
+          sort: 'share',
+          width: 150,
+          cell: ({ share }) => t(share === 1 ? 'base.shared' : 'base.private'),
+        },
+        {
+          id: 'hybrid',
+          title: t('field.enableHybrid'),
+          sort: 'enableHybrid',
+          optional: true,
+          cell: ({ enableHybrid }) => t(enableHybrid === 1 ? 'on' : 'off'),
+        },
+        { id: 'created', title: t('created'), sort: 'createTime', show: 'time', optional: true },
+        { id: 'changed', title: t('changed'), sort: 'updateTime', show: 'time', width: 140 },
+      ]}
+      rowActions={({ id }) => (
+        <MenuLink icon={IconSettings} to={`/knowledge/${id}`} search={{ tab: 'settings' }}>
+          {t('base.openSettings')}
+        </MenuLink>
+      )}
+      remove={
+        may('system:info:remove') && {
+          single: true,
+          isFixed: ({ userId }) => !isSuperAdmin && userId !== user?.userId,
+          body: ([base]) =>
+            t('base.deleteBody', { name: base?.name, count: base?.documentCount ?? 0 }),
+          action: () => t('base.delete'),
+          typed: ([base]) => (base && base.documentCount > 0 ? base.name : undefined),
+          run: (bases) =>
+            plinth.knowledgeRemove({ path: { ids: bases.map(({ id }) => String(id)) } }),
+          done: t('base.deleted'),
+        }
+      }
+      empty={{
+        icon: IconBook2,
+        title: t('base.none'),
+        hint: t(canAdd ? 'base.noneHint' : 'base.noneReadable'),
+      }}
+    />
   );
 }
 

@@ -1,21 +1,13 @@
-import {
-  ActionIcon,
-  Autocomplete,
-  Button,
-  Group,
-  Select,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { ActionIcon, Autocomplete, Group, Select, TagsInput, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import type { AttachmentView } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { onEach } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 import { notifySuccess } from '../ui/notify';
 import { baseKey } from './base';
 import { isDate, typeOf } from './metadata';
@@ -139,14 +131,14 @@ export function MetadataDrawer({ knowledgeId, documents, onClose }: Props) {
           </ActionIcon>
         </Group>
       ))}
-      <Button
+      <ActionButton
         variant="subtle"
-        leftSection={<IconPlus size={16} stroke={1.5} />}
+        icon={IconPlus}
         onClick={() => form.insertListItem('entries', NEW)}
         disabled={form.values.entries.length >= 50}
       >
         {t('metadata.add')}
-      </Button>
+      </ActionButton>
     </FormDrawer>
   );
 }

@@ -15,6 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { Failure } from '../ui/failure';
 import { baseKey } from './base';
 import { conditionsOf, filterOf, isDate, OPS_OF } from './metadata';
@@ -69,16 +70,16 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
     >
       <Indicator disabled={applied === 0} label={applied} size={16} offset={4}>
         <Popover.Target>
-          <Button
+          <ActionButton
             variant="default"
-            leftSection={<IconFilter size={16} stroke={1.5} />}
+            icon={IconFilter}
             onClick={() => {
               setDrafts(conditionsOf(value));
               setOpen(!open);
             }}
           >
             {t('filter.title')}
-          </Button>
+          </ActionButton>
         </Popover.Target>
       </Indicator>
       <Popover.Dropdown w={{ base: 'calc(100vw - 32px)', xs: 480 }} aria-label={t('filter.title')}>
@@ -99,15 +100,15 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
             />
           ))}
           <Group justify="space-between">
-            <Button
+            <ActionButton
               size="compact-sm"
               variant="subtle"
-              leftSection={<IconPlus size={14} stroke={1.5} />}
+              icon={IconPlus}
               disabled={types.size === 0}
               onClick={add}
             >
               {t('filter.add')}
-            </Button>
+            </ActionButton>
             <Group gap="xs">
               {applied > 0 && (
                 <Button size="compact-sm" variant="default" onClick={() => apply([])}>

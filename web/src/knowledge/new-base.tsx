@@ -1,12 +1,13 @@
-import { Anchor, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { FormDrawer } from '../ui/form-drawer';
+import { TextLink } from '../ui/buttons';
+import { FormDrawer } from '../ui/form';
 import { ModelPicker } from '../ui/pickers';
 import { notifySuccess } from '../ui/notify';
 
@@ -92,9 +93,9 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
         <Text size="sm">
           {t('base.noModels')}{' '}
           {may('system:model:add') && (
-            <Anchor size="sm" renderRoot={(props) => <Link to="/models" {...props} />}>
+            <TextLink size="sm" to="/models">
               {t('base.addModel')}
-            </Anchor>
+            </TextLink>
           )}
         </Text>
       )}

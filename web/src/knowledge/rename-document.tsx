@@ -1,11 +1,9 @@
 import { Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { AttachmentView } from '@plinth/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { FormDrawer } from '../ui/form-drawer';
-import { notifySuccess } from '../ui/notify';
+import { FormDrawer } from '../ui/form';
 import { baseKey } from './base';
 
 interface Props {
@@ -16,7 +14,6 @@ interface Props {
 
 export function RenameDocument({ knowledgeId, document, onClose }: Props) {
   const { t } = useTranslation('knowledge');
-  const queries = useQueryClient();
   const isFailed = document.status === 3;
   const form = useForm({
     initialValues: { name: document.name, remark: isFailed ? '' : (document.remark ?? '') },
@@ -27,9 +24,6 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
     await plinth.attachUpdate({
       body: { id: document.id, name: name.trim(), ...(!isFailed && { remark }) },
     });
-    void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
-    void queries.invalidateQueries({ queryKey: ['documents'] });
-    notifySuccess(t('document.renamed'));
   };
   return (
     <FormDrawer
@@ -38,6 +32,8 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
       form={form}
       action={t('document.saveName')}
       onSubmit={save}
+      done={t('document.renamed')}
+      changes={[baseKey(knowledgeId), ['documents']]}
       onClose={onClose}
     >
       <TextInput

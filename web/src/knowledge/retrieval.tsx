@@ -1,7 +1,5 @@
 import {
-  ActionIcon,
   Alert,
-  Anchor,
   Badge,
   Button,
   Collapse,
@@ -11,7 +9,6 @@ import {
   Text,
   TextInput,
   Title,
-  Tooltip,
 } from '@mantine/core';
 import {
   IconArrowsDiff,
@@ -24,11 +21,11 @@ import {
 } from '@tabler/icons-react';
 import type { KnowledgeView, RetrievalSearchResponse, RetrievedFragmentView } from '@plinth/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import { ActionButton, IconButton, TextLink } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { Empty } from '../ui/empty';
 import { Failure } from '../ui/failure';
@@ -95,13 +92,13 @@ export default function RetrievalTest({ base }: { readonly base: KnowledgeView }
             {t('retrieval.search')}
           </Button>
           {!second && (
-            <Button
+            <ActionButton
               variant="default"
-              leftSection={<IconArrowsDiff size={16} stroke={1.5} />}
+              icon={IconArrowsDiff}
               onClick={() => keep('second')(savedOf(base))}
             >
               {t('retrieval.compare')}
-            </Button>
+            </ActionButton>
           )}
         </Group>
       </form>
@@ -187,11 +184,13 @@ function SettingsCard({ base, title, settings, onChange, onRemove }: SettingsPro
           {title}
         </Title>
         {onRemove && (
-          <Tooltip label={t('retrieval.endCompare')}>
-            <ActionIcon size="sm" aria-label={t('retrieval.endCompare')} onClick={onRemove}>
-              <IconX size={16} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
+          <IconButton
+            icon={IconX}
+            iconSize={16}
+            label={t('retrieval.endCompare')}
+            size="sm"
+            onClick={onRemove}
+          />
         )}
       </Group>
       <SearchFields value={settings} onChange={onChange} />
@@ -385,20 +384,15 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
             </Text>
           )}
           {place !== undefined && before !== undefined && <Moved place={place} before={before} />}
-          <Anchor
+          <TextLink
             size="sm"
             fw={600}
-            renderRoot={(props) => (
-              <Link
-                to="/knowledge/$knowledgeId/documents/$documentId"
-                params={{ knowledgeId: String(base.id), documentId: hit.docId }}
-                search={{ fragment: hit.id }}
-                {...props}
-              />
-            )}
+            to="/knowledge/$knowledgeId/documents/$documentId"
+            params={{ knowledgeId: String(base.id), documentId: hit.docId }}
+            search={{ fragment: hit.id }}
           >
             {hit.sourceName}
-          </Anchor>
+          </TextLink>
           {hit.page !== null && <span>{t('fragment.page', { page: number(hit.page) })}</span>}
           {hit.headings && <span>{hit.headings}</span>}
         </Group>

@@ -11,7 +11,7 @@ import {
 import type { UseFormReturnType } from '@mantine/form';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Revised } from '../ui/record-form';
+import type { Revised } from '../ui/form';
 import { ModelPicker } from '../ui/pickers';
 import { languageChoices, settingInfo } from './base-settings';
 import type { Field, Settings } from './base-settings';

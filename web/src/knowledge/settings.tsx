@@ -19,12 +19,11 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
-import { FormFailure } from '../ui/form-drawer';
-import { startFrom, useRecordForm } from '../ui/record-form';
-import type { Revised } from '../ui/record-form';
-import { LeaveGuard } from '../ui/leave-guard';
+import { focusFirstInvalid, FormFailure, LeaveGuard, startFrom, useRecordForm } from '../ui/form';
+import type { Revised } from '../ui/form';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
@@ -39,7 +38,6 @@ import {
 import type { Field, Section as SectionName, Settings as Stored } from './base-settings';
 import { SettingField } from './setting-field';
 import type { SettingsForm } from './setting-field';
-import { focusFirstInvalid } from '../ui/first-invalid';
 import styles from './knowledge.module.css';
 
 type Values = Stored & Revised;
@@ -291,10 +289,10 @@ function DangerZone({ base }: { readonly base: KnowledgeView }) {
         <Text size="sm" maw={480}>
           {t('settings.dangerAbout', { count: base.documentCount })}
         </Text>
-        <Button
+        <ActionButton
           variant="default"
           c="var(--plinth-bad)"
-          leftSection={<IconTrash size={16} stroke={1.5} />}
+          icon={IconTrash}
           onClick={() =>
             confirmDestruction({
               title: t('base.delete'),
@@ -306,7 +304,7 @@ function DangerZone({ base }: { readonly base: KnowledgeView }) {
           }
         >
           {t('base.delete')}
-        </Button>
+        </ActionButton>
       </Group>
     </section>
   );

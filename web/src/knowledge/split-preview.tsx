@@ -21,6 +21,7 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { Failure, messageOf } from '../ui/failure';
 import { number } from '../ui/format';
 import { ModelPicker } from '../ui/pickers';
@@ -113,15 +114,15 @@ export default function SplitPreview({ base, document }: Props) {
             value={draft.contextModel}
             onChange={(contextModel) => setDraft({ ...draft, contextModel })}
           />
-          <Button
+          <ActionButton
             type="submit"
             variant={isChanged ? 'filled' : 'default'}
             disabled={isWrong}
             loading={isFetching}
-            leftSection={<IconScissors size={16} stroke={1.5} />}
+            icon={IconScissors}
           >
             {t('split.run')}
-          </Button>
+          </ActionButton>
           {differs && can('system:info:edit') && (
             <Button variant="default" onClick={() => setApplying(true)}>
               {t('apply.open')}

@@ -1,14 +1,14 @@
-import { ActionIcon, Button, Group, Select, Text, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Group, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { FormDrawer } from '../ui/form-drawer';
-import { notifySuccess } from '../ui/notify';
+import { ActionButton } from '../ui/buttons';
+import { FormDrawer } from '../ui/form';
 import { baseKey } from './base';
 
 interface Props {
@@ -29,7 +29,6 @@ const RELEVANCES = ['3', '2', '1'] as const;
 /** Form of a test query: a question and its expected results. Fragments from imports and feedback can be removed. */
 export function TestQueryDrawer({ base, query, onClose }: Props) {
   const { t } = useTranslation('knowledge');
-  const queries = useQueryClient();
   const form = useForm<{ query: string; expected: Entry[] }>({
     initialValues: {
       query: query?.query ?? '',
@@ -65,9 +64,6 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
     const path = { knowledgeId: base.id };
     if (query) await plinth.testSetUpdate({ path, body: { id: query.id, ...body } });
     else await plinth.testSetCreate({ path, body });
-    void queries.invalidateQueries({ queryKey: ['test queries'] });
-    void queries.invalidateQueries({ queryKey: baseKey(base.id) });
-    notifySuccess(t('test.saved'));
   };
   return (
     <FormDrawer
@@ -76,6 +72,8 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
       form={form}
       action={t('test.save')}
       onSubmit={save}
+      done={t('test.saved')}
+      changes={[baseKey(base.id), ['test queries']]}
       onClose={onClose}
     >
       <Textarea
@@ -126,13 +124,13 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
           </ActionIcon>
         </Group>
       ))}
-      <Button
+      <ActionButton
         variant="subtle"
-        leftSection={<IconPlus size={16} stroke={1.5} />}
+        icon={IconPlus}
         onClick={() => form.insertListItem('expected', NEW)}
       >
         {t('test.addExpected')}
-      </Button>
+      </ActionButton>
     </FormDrawer>
   );
 }

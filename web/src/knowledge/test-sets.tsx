@@ -1,26 +1,21 @@
-import { Badge, Button, FileButton, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { Badge, FileButton, Group, Menu, Stack, Text, Title } from '@mantine/core';
 import {
   IconChevronDown,
   IconDownload,
-  IconPencil,
   IconPlus,
   IconTarget,
-  IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import type { SearchParams } from '../app/search-params';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
-import { MenuItem } from '../ui/menu-item';
-import { Time } from '../ui/time';
 import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
 import { Evaluations } from './evaluations';
@@ -35,10 +30,6 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   const [editing, setEditing] = useState<TestQueryView | 'new'>();
   const path = { knowledgeId: base.id };
   const changes = [[...baseKey(base.id), 'test set'], ['test queries']];
-  const remove = useAction(
-    (ids: readonly number[]) => plinth.testSetRemove({ path: { ...path, ids: ids.map(String) } }),
-    { done: t('test.deleted'), changes },
-  );
   const take = useAction(
     (files: readonly File[]) => plinth.importTestSet({ knowledgeId: base.id, files }),
     {
@@ -57,48 +48,10 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
     const type = 'text/plain';
     saveFile(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
   });
-  const deleteAll = (queries: readonly TestQueryView[], after?: () => void): void => {
-    const count = queries.length;
-    confirmDestruction({
-      title: t('test.delete', { count }),
-      body: t('test.deleteBody', { count, query: queries[0]?.query ?? '' }),
-      action: t('test.delete', { count }),
-      run: async () => {
-        await remove.mutateAsync(queries.map(({ id }) => id));
-        after?.();
-      },
-    });
-  };
-  const columns: readonly Column<TestQueryView>[] = [
-    { id: 'query', title: t('test.query'), sort: 'query', cell: ({ query }) => query },
-    {
-      id: 'expected',
-      title: t('test.expected'),
-      cell: (query) => <Expected query={query} />,
-    },
-    {
-      id: 'queryId',
-      title: t('test.queryId'),
-      sort: 'queryId',
-      optional: true,
-      cell: ({ queryId }) => queryId,
-    },
-    {
-      id: 'changed',
-      title: t('changed'),
-      sort: 'updateTime',
-      width: 140,
-      cell: ({ updateTime }) => <Time value={updateTime} />,
-    },
-  ];
   const add = mayEdit && (
-    <Button
-      variant="default"
-      leftSection={<IconPlus size={16} stroke={1.5} />}
-      onClick={() => setEditing('new')}
-    >
+    <ActionButton variant="default" icon={IconPlus} onClick={() => setEditing('new')}>
       {t('test.add')}
-    </Button>
+    </ActionButton>
   );
   const importing = mayEdit && (
     <FileButton
@@ -108,29 +61,29 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
       onChange={(files) => files.length > 0 && take.mutate(files)}
     >
       {(props) => (
-        <Button
+        <ActionButton
           {...props}
           variant="default"
           loading={take.isPending}
-          leftSection={<IconUpload size={16} stroke={1.5} />}
+          icon={IconUpload}
           title={t('test.importHint')}
         >
           {t('test.import')}
-        </Button>
+        </ActionButton>
       )}
     </FileButton>
   );
   const exporting = (
     <Menu>
       <Menu.Target>
-        <Button
+        <ActionButton
           variant="default"
           loading={give.isPending}
-          leftSection={<IconDownload size={16} stroke={1.5} />}
+          icon={IconDownload}
           rightSection={<IconChevronDown size={14} stroke={1.5} />}
         >
           {t('test.export')}
-        </Button>
+        </ActionButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item onClick={() => give.mutate('queries')}>{t('test.exportQueries')}</Menu.Item>
@@ -152,19 +105,41 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
           name="test queries"
           of={base.id}
           label={t('test.questions')}
-          columns={columns}
-          load={(query, { find }, signal) =>
-            plinth.testSetList({ path, query: { ...query, ...(find && { query: find }) }, signal })
-          }
-          rowKey={({ id }) => id}
-          filters={['find']}
-          toolbar={
-            <>
-              <AddressSearch name="find" label={t('test.search')} />
+          filters={[{ name: 'find', label: t('test.search') }]}
+          query={({ find }: SearchParams) => ({ ...(find && { query: find }) })}
+          load={(query, signal) => plinth.testSetList({ path, query, signal })}
+          rowKey={({ id }: TestQueryView) => id}
+          columns={[
+            { id: 'query', title: t('test.query'), sort: true },
+            {
+              id: 'expected',
+              title: t('test.expected'),
+              cell: (query) => <Expected query={query} />,
+            },
+            { id: 'queryId', title: t('test.queryId'), sort: true, optional: true },
+            { id: 'changed', title: t('changed'), sort: 'updateTime', show: 'time', width: 140 },
+          ]}
+          tools={
+            <Group gap="xs">
               {add}
               {importing}
               {exporting}
-            </>
+            </Group>
+          }
+          onOpen={mayEdit && setEditing}
+          openLabel={() => t('test.edit')}
+          remove={
+            mayEdit && {
+              body: (queries) =>
+                t('test.deleteBody', { count: queries.length, query: queries[0]?.query ?? '' }),
+              action: (count) => t('test.delete', { count }),
+              run: (queries) => {
+                const ids = queries.map(({ id }) => String(id));
+                return plinth.testSetRemove({ path: { ...path, ids } });
+              },
+              done: t('test.deleted'),
+              changes,
+            }
           }
           empty={
             <Empty
@@ -180,30 +155,6 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
               {t('test.noneHint')}
             </Empty>
           }
-          {...(mayEdit && {
-            onOpen: setEditing,
-            bulkActions: (rows: readonly TestQueryView[], clear: () => void) => (
-              <Button
-                size="xs"
-                variant="default"
-                c="var(--plinth-bad)"
-                leftSection={<IconTrash size={16} stroke={1.5} />}
-                onClick={() => deleteAll(rows, clear)}
-              >
-                {t('test.delete', { count: rows.length })}
-              </Button>
-            ),
-            rowActions: (query: TestQueryView) => (
-              <>
-                <MenuItem icon={IconPencil} onClick={() => setEditing(query)}>
-                  {t('test.edit')}
-                </MenuItem>
-                <MenuItem color="red" icon={IconTrash} onClick={() => deleteAll([query])}>
-                  {t('test.delete', { count: 1 })}
-                </MenuItem>
-              </>
-            ),
-          })}
         />
       </section>
       {editing && (

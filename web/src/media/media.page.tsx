@@ -22,7 +22,7 @@ import { Empty } from '../ui/empty';
 import { Page } from '../ui/page';
 import { ModelPicker } from '../ui/pickers';
 import { Time } from '../ui/time';
-import { focusFirstInvalid } from '../ui/first-invalid';
+import { focusFirstInvalid } from '../ui/form';
 import styles from './media.module.css';
 import { RecordCard } from './record-card';
 import { KINDS } from './task';

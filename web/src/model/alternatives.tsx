@@ -1,6 +1,5 @@
 import {
   ActionIcon,
-  Button,
   Group,
   MultiSelect,
   NumberInput,
@@ -16,6 +15,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { ActionButton } from '../ui/buttons';
 import { messageOf } from '../ui/failure';
 import { number } from '../ui/format';
 import styles from './model.module.css';
@@ -148,15 +148,15 @@ function Keys({ form }: Pick<Props, 'form'>) {
         </Group>
       ))}
       <Group>
-        <Button
+        <ActionButton
           size="xs"
           variant="default"
-          leftSection={<IconPlus size={14} stroke={1.5} />}
+          icon={IconPlus}
           disabled={keys.length >= MAX_KEYS}
           onClick={() => form.insertListItem('keys', newKey())}
         >
           {t('alternatives.addKey')}
-        </Button>
+        </ActionButton>
       </Group>
     </Stack>
   );

@@ -23,12 +23,7 @@ interface Props {
 export function DiagnosisDrawer({ model, onClose }: Props) {
   const { t } = useTranslation('model');
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={t('test.title', { name: model.modelName })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Drawer opened onClose={onClose} title={t('test.title', { name: model.modelName })}>
       <Diagnosis modelId={model.id} />
     </Drawer>
   );

@@ -4,8 +4,7 @@ import { withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 interface Props {
   readonly provider: ProviderView;
@@ -19,19 +18,18 @@ export function KeyDrawer({ provider, onClose }: Props) {
     initialValues: { apiKey: '' },
     validate: { apiKey: (value) => (value === '' ? t('key.missing') : null) },
   });
-  const replace = useAction(
-    ({ apiKey }: typeof form.values) =>
-      withMessage(plinth.modelChangeKeys, {
-        body: { providerCode: provider.providerCode, apiKey },
-      }),
-    { done: ({ message }) => message, changes: [['models']], onFailure: () => undefined },
-  );
+  const replace = ({ apiKey }: typeof form.values) =>
+    withMessage(plinth.modelChangeKeys, {
+      body: { providerCode: provider.providerCode, apiKey },
+    });
   return (
     <FormDrawer
       title={t('key.replace')}
       action={t('key.replace')}
       form={form}
-      onSubmit={(values) => replace.mutateAsync(values)}
+      onSubmit={replace}
+      done={({ message }) => message}
+      changes={[['models']]}
       onClose={onClose}
     >
       <Text>{t('key.about', { name: provider.providerName })}</Text>

@@ -5,8 +5,7 @@ import type { ProviderView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 interface Props {
   /** The provider to edit; absent to add one. */
@@ -28,17 +27,10 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       providerCode: (value) => (value.trim() === '' ? t('codeMissing') : null),
     },
   });
-  const save = useAction(
-    (values: typeof form.values) =>
-      provider
-        ? withMessage(plinth.providerUpdate, { body: { id: provider.id, ...values } })
-        : withMessage(plinth.providerCreate, { body: values }),
-    {
-      done: ({ message }) => message,
-      changes: [['providers'], ['models'], ['home']],
-      onFailure: () => undefined,
-    },
-  );
+  const save = (values: typeof form.values) =>
+    provider
+      ? withMessage(plinth.providerUpdate, { body: { id: provider.id, ...values } })
+      : withMessage(plinth.providerCreate, { body: values });
   const label = codes?.find(({ value }) => value === form.values.providerCode)?.label;
   return (
     <FormDrawer
@@ -46,7 +38,9 @@ export function ProviderDrawer({ provider, onClose }: Props) {
       record={provider?.id}
       action={t(provider ? 'save' : 'add')}
       form={form}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={({ message }) => message}
+      changes={[['providers'], ['models'], ['home']]}
       onClose={onClose}
       valuesOf={valuesOf}
     >

@@ -1,30 +1,16 @@
-import { Button, Group, Switch, Text } from '@mantine/core';
-import {
-  IconBrandStackshare,
-  IconCpu,
-  IconKey,
-  IconPencil,
-  IconPlus,
-  IconTrash,
-} from '@tabler/icons-react';
+import { Group, Text } from '@mantine/core';
+import { IconBrandStackshare, IconCpu, IconKey } from '@tabler/icons-react';
 import { withMessage } from '@plinth/client';
 import type { ProviderView } from '@plinth/client';
-import { modals } from '@mantine/modals';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { AddressSearch, AddressSelect } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
-import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
-import { saveFile } from '../ui/download';
-import { Empty } from '../ui/empty';
-import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
-import { Time } from '../ui/time';
+import type { SearchParams } from '../app/search-params';
+import { EnabledSwitch } from '../ui/enabled-switch';
+import { useStatusFilter } from '../ui/filters';
+import { ListPage } from '../ui/list-page';
+import { MenuItem, MenuLink } from '../ui/menu-item';
 import { VendorMark } from '../ui/vendor-mark';
 import { KeyDrawer } from './key-drawer';
 import { ProviderDrawer } from './provider-drawer';
@@ -32,212 +18,106 @@ import { ProviderDrawer } from './provider-drawer';
 export default function ProvidersPage() {
   const { t } = useTranslation('provider');
   const { may } = useMe();
-  const [edited, setEdited] = useState<ProviderView | 'new'>();
+  const status = useStatusFilter();
   const [keyed, setKeyed] = useState<ProviderView>();
   const canEdit = may('system:provider:edit');
-  const remove = useAction(
-    (rows: readonly ProviderView[]) =>
-      withMessage(plinth.providerRemove, { path: { ids: rows.map(({ id }) => String(id)) } }),
-    { done: ({ message }) => message, changes: [['providers'], ['models'], ['home']] },
-  );
-  const askToRemove = (rows: readonly ProviderView[], after?: () => void): void =>
-    confirmDestruction({
-      title: t('remove', { count: rows.length }),
-      body: t('removeBody', { names: rows.map(({ providerName }) => providerName).join(', ') }),
-      action: t('remove', { count: rows.length }),
-      run: async () => {
-        await remove.mutateAsync(rows);
-        after?.();
-      },
-    });
-  const add = may('system:provider:add') && (
-    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setEdited('new')}>
-      {t('add')}
-    </Button>
-  );
-  const columns: readonly Column<ProviderView>[] = [
-    {
-      id: 'name',
-      title: t('name'),
-      sort: 'providerName',
-      cell: (row) => (
-        <Group gap="sm" wrap="nowrap">
-          <VendorMark code={row.providerCode} />
-          <span>{row.providerName}</span>
-        </Group>
-      ),
-    },
-    {
-      id: 'code',
-      title: t('code'),
-      sort: 'providerCode',
-      cell: (row) => <Text size="sm">{row.providerCode}</Text>,
-    },
-    {
-      id: 'address',
-      title: t('address'),
-      sort: 'apiHost',
-      cell: (row) => (
-        <Text size="sm" c="dimmed">
-          {row.apiHost || '–'}
-        </Text>
-      ),
-    },
-    {
-      id: 'description',
-      title: t('description'),
-      optional: true,
-      cell: (row) => row.providerDesc || '–',
-    },
-    {
-      id: 'order',
-      title: t('order'),
-      sort: 'sortOrder',
-      optional: true,
-      cell: (row) => row.sortOrder,
-    },
-    {
-      id: 'updated',
-      title: t('updated'),
-      sort: 'updateTime',
-      optional: true,
-      cell: (row) => <Time value={row.updateTime} />,
-    },
-    {
-      id: 'enabled',
-      title: t('enabled'),
-      width: 90,
-      cell: (row) => <EnabledSwitch provider={row} disabled={!canEdit} />,
-    },
-  ];
   return (
-    <Page title={t('title')} description={t('about')} actions={add}>
-      <DataTable
-        name="providers"
-        label={t('title')}
-        columns={columns}
-        filters={['q', 'status']}
-        load={(query, { q, status }, signal) =>
-          plinth.providerList({
-            query: {
-              ...query,
-              providerName: q,
-              status: status === undefined ? undefined : status === '1' ? 1 : 0,
-            },
-            signal,
-          })
-        }
-        rowKey={({ id }) => id}
-        toolbar={
-          <>
-            <AddressSearch name="q" label={t('search')} />
-            <AddressSelect
-              name="status"
-              label={t('anyState')}
-              data={[
-                { value: '0', label: t('enabled') },
-                { value: '1', label: t('disabled') },
-              ]}
-            />
-          </>
-        }
-        empty={
-          <Empty icon={IconBrandStackshare} title={t('empty')} action={add}>
-            {t('emptyHint')}
-          </Empty>
-        }
-        {...(canEdit && { onOpen: setEdited })}
-        rowActions={(row) => (
-          <>
-            <MenuItem
-              icon={IconCpu}
-              renderRoot={(props) => (
-                <Link to="/models" search={{ provider: row.providerCode } as never} {...props} />
-              )}
-            >
-              {t('showModels')}
-            </MenuItem>
-            {canEdit && (
-              <MenuItem icon={IconPencil} onClick={() => setEdited(row)}>
-                {t('edit')}
-              </MenuItem>
-            )}
-            {may('system:model:edit') && (
-              <MenuItem icon={IconKey} onClick={() => setKeyed(row)}>
-                {t('key.replace')}
-              </MenuItem>
-            )}
-            {may('system:provider:remove') && (
-              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove([row])}>
-                {t('remove', { count: 1 })}
-              </MenuItem>
-            )}
-          </>
-        )}
-        {...(may('system:provider:remove') && {
-          bulkActions: (rows: readonly ProviderView[], clear: () => void) => (
-            <Button variant="light" color="red" onClick={() => askToRemove(rows, clear)}>
-              {t('remove', { count: rows.length })}
-            </Button>
+    <ListPage
+      name="providers"
+      title={t('title')}
+      description={t('about')}
+      filters={[{ name: 'q', label: t('search') }, status]}
+      query={(filters: SearchParams) => ({
+        providerName: filters['q'],
+        ...(filters['status'] && {
+          status: filters['status'] === '1' ? (1 as const) : (0 as const),
+        }),
+      })}
+      load={(query, signal) => plinth.providerList({ query, signal })}
+      download={may('system:provider:export') && ((body) => plinth.providerExport({ body }))}
+      rowKey={({ id }: ProviderView) => id}
+      add={may('system:provider:add') && t('add')}
+      form={(provider, close) => <ProviderDrawer provider={provider} onClose={close} />}
+      canOpen={canEdit}
+      columns={[
+        {
+          id: 'name',
+          title: t('name'),
+          sort: 'providerName',
+          cell: ({ providerCode, providerName }) => (
+            <Group gap="sm" wrap="nowrap">
+              <VendorMark code={providerCode} />
+              <span>{providerName}</span>
+            </Group>
           ),
-        })}
-        {...(may('system:provider:export') && {
-          onExport: async ({ q, status }) =>
-            saveFile(
-              await plinth.providerExport({
-                body: {
-                  providerName: q,
-                  status: status === undefined ? undefined : status === '1' ? 1 : 0,
-                },
-              }),
-            ),
-        })}
-      />
-      {edited && (
-        <ProviderDrawer
-          provider={edited === 'new' ? undefined : edited}
-          onClose={() => setEdited(undefined)}
-        />
+        },
+        { id: 'code', title: t('code'), sort: 'providerCode' },
+        {
+          id: 'address',
+          title: t('address'),
+          sort: 'apiHost',
+          cell: ({ apiHost }) => (
+            <Text size="sm" c="dimmed">
+              {apiHost || '–'}
+            </Text>
+          ),
+        },
+        {
+          id: 'description',
+          title: t('description'),
+          optional: true,
+          cell: ({ providerDesc }) => providerDesc || '–',
+        },
+        { id: 'order', title: t('order'), sort: 'sortOrder', optional: true },
+        { id: 'updated', title: t('updated'), sort: 'updateTime', show: 'time', optional: true },
+        {
+          id: 'enabled',
+          title: t('enabled'),
+          width: 90,
+          cell: ({ id, providerName, status: current }) => (
+            <EnabledSwitch
+              name={providerName}
+              enabled={current === 0}
+              consequence={t('disableBody')}
+              fixed={!canEdit && t('mayNotEdit')}
+              change={async (to) => {
+                const body = { id, status: to === '1' ? (1 as const) : (0 as const) };
+                const { message } = await withMessage(plinth.providerUpdate, { body });
+                return to === '1' ? message : undefined;
+              }}
+              changes={[['providers'], ['models']]}
+            />
+          ),
+        },
+      ]}
+      openLabel={() => t('edit')}
+      rowActions={(provider) => (
+        <>
+          <MenuLink icon={IconCpu} to="/models" search={{ provider: provider.providerCode }}>
+            {t('showModels')}
+          </MenuLink>
+          {may('system:model:edit') && (
+            <MenuItem icon={IconKey} onClick={() => setKeyed(provider)}>
+              {t('key.replace')}
+            </MenuItem>
+          )}
+        </>
       )}
+      remove={
+        may('system:provider:remove') && {
+          body: (rows) =>
+            t('removeBody', { names: rows.map(({ providerName }) => providerName).join(', ') }),
+          action: (count) => t('remove', { count }),
+          run: async (rows) => {
+            const path = { ids: rows.map(({ id }) => String(id)) };
+            return (await withMessage(plinth.providerRemove, { path })).message;
+          },
+          changes: [['models'], ['home']],
+        }
+      }
+      empty={{ icon: IconBrandStackshare, title: t('empty'), hint: t('emptyHint') }}
+    >
       {keyed && <KeyDrawer provider={keyed} onClose={() => setKeyed(undefined)} />}
-    </Page>
-  );
-}
-
-interface SwitchProps {
-  readonly provider: ProviderView;
-  readonly disabled: boolean;
-}
-
-/** Enables a provider. Disabling asks for confirmation, because it also disables the provider's models. */
-function EnabledSwitch({ provider, disabled }: SwitchProps) {
-  const { t } = useTranslation('provider');
-  const { id, providerName: name, status } = provider;
-  const change = useAction(
-    (to: 0 | 1) => withMessage(plinth.providerUpdate, { body: { id, status: to } }),
-    {
-      done: ({ message }) => (status === 0 ? message : t('nowEnabled', { name })),
-      changes: [['providers'], ['models']],
-    },
-  );
-  const ask = (): void => {
-    if (status !== 0) {
-      change.mutate(0);
-      return;
-    }
-    modals.openConfirmModal({
-      title: t('disableTitle', { name }),
-      children: t('disableBody'),
-      labels: { confirm: t('disable'), cancel: t('cancel') },
-      onConfirm: () => change.mutate(1),
-    });
-  };
-  return (
-    <Switch
-      aria-label={t('enabledNamed', { name })}
-      checked={status === 0}
-      disabled={disabled || change.isPending}
-      onChange={ask}
-    />
+    </ListPage>
   );
 }

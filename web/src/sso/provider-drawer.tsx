@@ -1,6 +1,5 @@
 import {
   ActionIcon,
-  Button,
   Group,
   PasswordInput,
   Select,
@@ -17,8 +16,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { FormDrawer } from '../ui/form-drawer';
+import { ActionButton } from '../ui/buttons';
+import { FormDrawer } from '../ui/form';
 import { Address } from './address';
 import styles from './sso.module.css';
 
@@ -63,38 +62,32 @@ export function ProviderDrawer({ provider, draft, onClose }: Props) {
       },
     },
   });
-  const save = useAction(
-    async ({
-      draft: reserved,
-      enabled,
-      clientSecret,
-      roleMapping,
-      ...values
-    }: typeof form.values) => {
-      const body = {
-        ...values,
-        status: enabled ? ('0' as const) : ('1' as const),
-        roleMapping: roleMapping.map(({ value, roleId }) => ({ value, roleId: Number(roleId) })),
-        ...(clientSecret !== '' && { clientSecret }),
-      };
-      await (provider
-        ? plinth.ssoUpdate({ body: { ...body, id: provider.id } })
-        : plinth.ssoCreate({ body: { ...body, ...(reserved && { draft: reserved.draft }) } }));
-    },
-    {
-      done: t(provider ? 'saved' : 'added'),
-      changes: [['sso']],
-      // The drawer shows the failure.
-      onFailure: () => undefined,
-    },
-  );
+  const save = async ({
+    draft: reserved,
+    enabled,
+    clientSecret,
+    roleMapping,
+    ...values
+  }: typeof form.values) => {
+    const body = {
+      ...values,
+      status: enabled ? ('0' as const) : ('1' as const),
+      roleMapping: roleMapping.map(({ value, roleId }) => ({ value, roleId: Number(roleId) })),
+      ...(clientSecret !== '' && { clientSecret }),
+    };
+    await (provider
+      ? plinth.ssoUpdate({ body: { ...body, id: provider.id } })
+      : plinth.ssoCreate({ body: { ...body, ...(reserved && { draft: reserved.draft }) } }));
+  };
   const addresses = provider ?? form.values.draft;
   return (
     <FormDrawer
       title={provider ? t('editNamed', { name: provider.name }) : t('add')}
       form={form}
       action={t(provider ? 'save' : 'add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t(provider ? 'saved' : 'added')}
+      changes={[['sso']]}
       onClose={onClose}
       valuesOf={(current: SsoProviderView) => valuesOf(current)}
       readOnly={!canEdit && t('mayNotEdit')}
@@ -235,14 +228,14 @@ function Mapping({ form }: MappingProps) {
         </Group>
       ))}
       <Group>
-        <Button
+        <ActionButton
           size="xs"
           variant="default"
-          leftSection={<IconPlus size={14} stroke={1.5} />}
+          icon={IconPlus}
           onClick={() => form.insertListItem('roleMapping', { value: '', roleId: null })}
         >
           {t('addMapping')}
-        </Button>
+        </ActionButton>
       </Group>
     </Stack>
   );

@@ -1,10 +1,10 @@
-import { Anchor, List, Text, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { List, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { Address } from './address';
+import { TextLink } from '../ui/buttons';
 import styles from './sso.module.css';
 
 const STEPS = ['account', 'key', 'provider', 'entra', 'okta'] as const;
@@ -33,14 +33,9 @@ export function Provisioning() {
         ))}
       </List>
       {may('system:apikey:others') && (
-        <Anchor
-          size="sm"
-          mt="sm"
-          display="inline-block"
-          renderRoot={(props) => <Link to="/keys" {...props} />}
-        >
+        <TextLink size="sm" mt="sm" display="inline-block" to="/keys">
           {t('scim.keys')}
-        </Anchor>
+        </TextLink>
       )}
     </section>
   );

@@ -1,24 +1,13 @@
-import { Badge, Button, Code, Text } from '@mantine/core';
-import {
-  IconPencil,
-  IconPlugConnected,
-  IconPlus,
-  IconTrash,
-  IconUserCheck,
-} from '@tabler/icons-react';
+import { Badge, Code, Text } from '@mantine/core';
+import { IconPlugConnected, IconUserCheck } from '@tabler/icons-react';
 import type { SsoProviderView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { AddressSearch } from '../ui/address-fields';
-import { confirmDestruction } from '../ui/confirm';
-import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import type { SearchParams } from '../app/search-params';
+import { ListPage } from '../ui/list-page';
 import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
 import { PasswordLogin } from './password-login';
 import { Provisioning } from './provisioning';
 import { NewProviderDrawer, ProviderDrawer } from './provider-drawer';
@@ -28,114 +17,84 @@ import { TestDrawer } from './test-drawer';
 export default function SsoPage() {
   const { t } = useTranslation('sso');
   const { may } = useMe();
-  const [edited, setEdited] = useState<SsoProviderView | 'new'>();
   const [tested, setTested] = useState<SsoProviderView>();
-  const remove = useAction(
-    ({ id }: SsoProviderView) => plinth.ssoRemove({ path: { ids: [String(id)] } }),
-    {
-      done: t('removed'),
-      changes: [['sso']],
-    },
-  );
-  const askToRemove = (provider: SsoProviderView): void =>
-    confirmDestruction({
-      title: t('removeNamed', { name: provider.name }),
-      body: t('removeBody'),
-      action: t('remove'),
-      name: provider.name,
-      run: () => remove.mutateAsync(provider),
-    });
-  const canEdit = may('system:sso:edit');
-  const columns: readonly Column<SsoProviderView>[] = [
-    { id: 'name', title: t('name'), sort: 'name', cell: ({ name }) => name },
-    {
-      id: 'issuer',
-      title: t('issuer'),
-      sort: 'issuer',
-      cell: ({ issuer }) => <Code>{issuer}</Code>,
-    },
-    {
-      id: 'roleMapping',
-      title: t('mapping'),
-      cell: ({ roleMapping }) =>
-        roleMapping.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            {t('noMapping')}
-          </Text>
-        ) : (
-          t('mappingCount', { count: roleMapping.length })
-        ),
-    },
-    {
-      id: 'allowCreate',
-      title: t('newUsers'),
-      cell: ({ allowCreate }) => t(allowCreate ? 'created' : 'refused'),
-    },
-    {
-      id: 'status',
-      title: t('state'),
-      sort: 'status',
-      cell: ({ status }) => (
-        <Badge variant="light" color={status === '0' ? 'indigo' : 'gray'}>
-          {t(status === '0' ? 'enabled' : 'disabled')}
-        </Badge>
-      ),
-    },
-  ];
   return (
-    <Page
+    <ListPage
+      name="sso"
       title={t('title')}
       description={t('about')}
-      actions={
-        may('system:sso:add') && (
-          <Button
-            leftSection={<IconPlus size={16} stroke={1.5} />}
-            onClick={() => setEdited('new')}
-          >
-            {t('add')}
-          </Button>
+      filters={[{ name: 'q', label: t('search') }]}
+      query={({ q }: SearchParams) => ({ name: q })}
+      load={(query, signal) => plinth.ssoList({ query, signal })}
+      rowKey={({ id }: SsoProviderView) => id}
+      add={may('system:sso:add') && t('add')}
+      form={(provider, close) =>
+        provider ? (
+          <ProviderDrawer provider={provider} onClose={close} />
+        ) : (
+          <NewProviderDrawer onClose={close} />
         )
       }
-    >
-      <DataTable
-        name="sso"
-        label={t('title')}
-        columns={columns}
-        filters={['q']}
-        load={(query, { q }, signal) => plinth.ssoList({ query: { ...query, name: q }, signal })}
-        rowKey={({ id }) => id}
-        toolbar={<AddressSearch name="q" label={t('search')} />}
-        empty={
-          <Empty icon={IconUserCheck} title={t('empty')}>
-            {t('emptyHint')}
-          </Empty>
+      columns={[
+        { id: 'name', title: t('name'), sort: true },
+        {
+          id: 'issuer',
+          title: t('issuer'),
+          sort: true,
+          cell: ({ issuer }) => <Code>{issuer}</Code>,
+        },
+        {
+          id: 'roleMapping',
+          title: t('mapping'),
+          cell: ({ roleMapping }) =>
+            roleMapping.length === 0 ? (
+              <Text size="sm" c="dimmed">
+                {t('noMapping')}
+              </Text>
+            ) : (
+              t('mappingCount', { count: roleMapping.length })
+            ),
+        },
+        {
+          id: 'allowCreate',
+          title: t('newUsers'),
+          cell: ({ allowCreate }) => t(allowCreate ? 'created' : 'refused'),
+        },
+        {
+          id: 'status',
+          title: t('state'),
+          sort: 'status',
+          cell: ({ status }) => (
+            <Badge variant="light" color={status === '0' ? 'indigo' : 'gray'}>
+              {t(status === '0' ? 'enabled' : 'disabled')}
+            </Badge>
+          ),
+        },
+      ]}
+      openLabel={() => t(may('system:sso:edit') ? 'edit' : 'view')}
+      rowActions={(provider) =>
+        may('system:sso:test') && (
+          <MenuItem icon={IconPlugConnected} onClick={() => setTested(provider)}>
+            {t('test.run')}
+          </MenuItem>
+        )
+      }
+      remove={
+        may('system:sso:remove') && {
+          single: true,
+          title: ({ name }) => t('removeNamed', { name }),
+          body: () => t('removeBody'),
+          action: () => t('remove'),
+          typed: ([provider]) => provider?.name,
+          run: (rows) => plinth.ssoRemove({ path: { ids: rows.map(({ id }) => String(id)) } }),
+          done: t('removed'),
         }
-        onOpen={setEdited}
-        rowActions={(provider) => (
-          <>
-            <MenuItem icon={IconPencil} onClick={() => setEdited(provider)}>
-              {t(canEdit ? 'edit' : 'view')}
-            </MenuItem>
-            {may('system:sso:test') && (
-              <MenuItem icon={IconPlugConnected} onClick={() => setTested(provider)}>
-                {t('test.run')}
-              </MenuItem>
-            )}
-            {may('system:sso:remove') && (
-              <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(provider)}>
-                {t('remove')}
-              </MenuItem>
-            )}
-          </>
-        )}
-      />
+      }
+      empty={{ icon: IconUserCheck, title: t('empty'), hint: t('emptyHint'), isBare: true }}
+    >
       {may('system:sso:query') && <PasswordLogin />}
       {may('system:sso:query') && <Provisioning />}
-      {edited === 'new' && <NewProviderDrawer onClose={() => setEdited(undefined)} />}
-      {edited && edited !== 'new' && (
-        <ProviderDrawer provider={edited} onClose={() => setEdited(undefined)} />
-      )}
       {tested && <TestDrawer provider={tested} onClose={() => setTested(undefined)} />}
-    </Page>
+    </ListPage>
   );
 }

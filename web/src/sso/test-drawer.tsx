@@ -20,12 +20,7 @@ export function TestDrawer({ provider, onClose }: Props) {
   });
   useEffect(() => mutate(), [mutate]);
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={t('test.title', { name: provider.name })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Drawer opened onClose={onClose} title={t('test.title', { name: provider.name })}>
       <Stack aria-live="polite">
         {error && <Failure error={error} onRetry={() => mutate()} />}
         {!error && !data && <Loader size={20} role="img" aria-label={t('test.running')} />}

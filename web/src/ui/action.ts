@@ -7,10 +7,10 @@ import { notifyFailure, notifySuccess } from './notify';
 
 interface Options<Result, Input> {
   /** Message shown on success; none if absent. */
-  readonly done?: string | ((result: Result) => string);
+  readonly done?: string | ((result: Result) => string) | undefined;
   /** Key prefixes of the queries to reload. */
   readonly changes?: readonly QueryKey[];
-  readonly after?: (result: Result, input: Input) => void;
+  readonly after?: ((result: Result, input: Input) => void) | undefined;
   /** Handles a failure, for example in a form. Defaults to a notification. */
   readonly onFailure?: (error: unknown) => void;
 }

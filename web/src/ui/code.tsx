@@ -1,7 +1,7 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconTextWrap } from '@tabler/icons-react';
 import { memo, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { IconButton } from './buttons';
 import { CopyButton } from './copy-button';
 import { highlighted } from './highlight';
 import type { Line } from './highlight';
@@ -28,16 +28,13 @@ export const CodeBlock = memo(function CodeBlock({ code, language, plain = false
       <div className={styles['head']}>
         <span>{name}</span>
         <span className={styles['buttons']}>
-          <Tooltip label={t(wraps ? 'code.unwrap' : 'code.wrap')}>
-            <ActionIcon
-              size="sm"
-              aria-label={t(wraps ? 'code.unwrap' : 'code.wrap')}
-              aria-pressed={wraps}
-              onClick={() => setWraps(!wraps)}
-            >
-              <IconTextWrap size={14} stroke={1.5} />
-            </ActionIcon>
-          </Tooltip>
+          <IconButton
+            icon={IconTextWrap}
+            label={t(wraps ? 'code.unwrap' : 'code.wrap')}
+            size="sm"
+            aria-pressed={wraps}
+            onClick={() => setWraps(!wraps)}
+          />
           <CopyButton value={code} label={t('code.copy')} />
         </span>
       </div>

@@ -1,6 +1,5 @@
 import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { modals } from '@mantine/modals';
-import i18next from 'i18next';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -20,7 +19,6 @@ interface Destruction {
 export function confirmDestruction(destruction: Destruction): void {
   const id = modals.open({
     title: destruction.title,
-    closeButtonProps: { 'aria-label': i18next.t('ui:close') },
     children: <Confirmation {...destruction} onClose={() => modals.close(id)} />,
   });
 }

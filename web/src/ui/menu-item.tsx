@@ -1,6 +1,9 @@
 import { Menu } from '@mantine/core';
 import type { MenuItemProps, PolymorphicComponentProps } from '@mantine/core';
 import type { Icon } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { SearchParams } from '../app/search-params';
 
 type Props = Omit<PolymorphicComponentProps<'button', MenuItemProps>, 'leftSection'> & {
   readonly icon: Icon;
@@ -15,5 +18,24 @@ export function MenuItem({ icon: Icon, color, ...props }: Props) {
       color={color === 'red' ? 'var(--plinth-bad)' : color}
       {...props}
     />
+  );
+}
+
+interface LinkProps {
+  readonly icon: Icon;
+  readonly to: string;
+  readonly search?: SearchParams;
+  readonly children: ReactNode;
+}
+
+/** A menu item that opens a page. */
+export function MenuLink({ icon, to, search = {}, children }: LinkProps) {
+  return (
+    <MenuItem
+      icon={icon}
+      renderRoot={(props) => <Link to={to} search={search as never} {...props} />}
+    >
+      {children}
+    </MenuItem>
   );
 }

@@ -1,7 +1,6 @@
-import { Button } from '@mantine/core';
 import { IconMapPinOff } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { LinkButton } from './buttons';
 import { Empty } from './empty';
 
 export function NotFound() {
@@ -11,9 +10,9 @@ export function NotFound() {
       icon={IconMapPinOff}
       title={t('notFound')}
       action={
-        <Button variant="default" renderRoot={(props) => <Link to="/" {...props} />}>
+        <LinkButton variant="default" to="/">
           {t('toHome')}
-        </Button>
+        </LinkButton>
       }
     >
       {t('notFoundHint')}

@@ -1,37 +1,33 @@
-import { Anchor, Box, Breadcrumbs, Group, Text, Title } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Box, Breadcrumbs, Group, Text, Title } from '@mantine/core';
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
+import { TextLink } from './buttons';
 import styles from './page.module.css';
 
-interface Props {
+export interface PageProps {
   readonly title: string;
   /** One-sentence description, if the page is not self-explanatory. */
   readonly description?: ReactNode;
   /** The primary action, shown on the right. */
   readonly actions?: ReactNode;
   /** Parent pages. */
-  readonly above?: readonly { readonly title: string; readonly path: string }[];
+  readonly above?: undefined | readonly { readonly title: string; readonly path: string }[];
   /** Width of the content: 720 px for text and forms, 1200 px for tables, or the full width. */
   readonly width?: 'reading' | 'table' | 'full';
   readonly children: ReactNode;
 }
 
 /** The header and content of a page. Also sets the title of the browser tab. */
-export function Page({ title, description, actions, above, width = 'table', children }: Props) {
+export function Page({ title, description, actions, above, width = 'table', children }: PageProps) {
   useTitle(title);
   return (
     <Box className={styles[width]}>
       {above && (
         <Breadcrumbs className={styles['above']} separatorMargin={6}>
           {above.map((page) => (
-            <Anchor
-              key={page.path}
-              size="sm"
-              renderRoot={(props) => <Link to={page.path as never} {...props} />}
-            >
+            <TextLink key={page.path} size="sm" to={page.path as never}>
               {page.title}
-            </Anchor>
+            </TextLink>
           ))}
         </Breadcrumbs>
       )}

@@ -5,9 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
 import { messageOf } from '../ui/failure';
-import { FormDrawer } from '../ui/form-drawer';
+import { FormDrawer } from '../ui/form';
 
 type Scope = LimitView['scope'];
 type Measure = LimitView['measure'];
@@ -51,31 +50,25 @@ export function LimitDrawer({ limit, onClose }: Props) {
     },
   });
   const { scope, measure } = form.values;
-  const save = useAction(
-    async ({ scope: of, subject, measure: what, cap: entered }: typeof form.values) => {
-      const cap = Number(entered);
-      if (limit) {
-        await plinth.limitUpdate({ body: { id: limit.id, cap } });
-        return;
-      }
-      const id = of === 'tenant' || subject === EACH ? undefined : Number(subject);
-      const named = id !== undefined && { [FIELDS[of]]: id };
-      await plinth.limitCreate({ body: { scope: of, measure: what, cap, ...named } });
-    },
-    {
-      done: t(limit ? 'limits.saved' : 'limits.added'),
-      changes: [['limits']],
-      // The drawer shows the failure.
-      onFailure: () => undefined,
-    },
-  );
+  const save = async ({ scope: of, subject, measure: what, cap: entered }: typeof form.values) => {
+    const cap = Number(entered);
+    if (limit) {
+      await plinth.limitUpdate({ body: { id: limit.id, cap } });
+      return;
+    }
+    const id = of === 'tenant' || subject === EACH ? undefined : Number(subject);
+    const named = id !== undefined && { [FIELDS[of]]: id };
+    await plinth.limitCreate({ body: { scope: of, measure: what, cap, ...named } });
+  };
   return (
     <FormDrawer
       title={t(limit ? 'limits.edit' : 'limits.add')}
       record={limit?.id}
       form={form}
       action={t(limit ? 'limits.save' : 'limits.add')}
-      onSubmit={(values) => save.mutateAsync(values)}
+      onSubmit={save}
+      done={t(limit ? 'limits.saved' : 'limits.added')}
+      changes={[['limits']]}
       onClose={onClose}
       readOnly={!canEdit && t('limits.mayNotEdit')}
     >

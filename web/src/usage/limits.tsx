@@ -1,20 +1,12 @@
-import { Button, Progress, Stack, Text } from '@mantine/core';
+import { Progress, Stack, Text } from '@mantine/core';
 import type { LimitView } from '@plinth/client';
-import { IconGauge, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconGauge } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { useAction } from '../ui/action';
-import { confirmDestruction } from '../ui/confirm';
-import { DataTable } from '../ui/data-table';
-import type { Column } from '../ui/data-table';
-import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
-import { MenuItem } from '../ui/menu-item';
-import { Page } from '../ui/page';
-import { Time } from '../ui/time';
+import { ListPage } from '../ui/list-page';
 import { LimitDrawer } from './limit-drawer';
 import styles from './usage.module.css';
 
@@ -31,91 +23,55 @@ interface Props {
 export function Limits({ inTabs }: Props) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
-  const [edited, setEdited] = useState<LimitView | 'new'>();
-  const remove = useAction(
-    ({ id }: LimitView) => plinth.limitRemove({ path: { ids: [String(id)] } }),
-    {
-      done: t('limits.removed'),
-      changes: [['limits']],
-    },
-  );
   const subjectOf = useSubject();
-  const askToRemove = (limit: LimitView): void =>
-    confirmDestruction({
-      title: t('limits.removeTitle'),
-      body: t('limits.removeBody', {
-        subject: subjectOf(limit),
-        measure: t(`limits.measures.${limit.measure}`),
-      }),
-      action: t('limits.remove'),
-      run: () => remove.mutateAsync(limit),
-    });
   const canEdit = may('system:limit:edit');
-  const columns: readonly Column<LimitView>[] = [
-    { id: 'scope', title: t('limits.of'), sort: 'scope', cell: subjectOf },
-    {
-      id: 'measure',
-      title: t('limits.measure'),
-      sort: 'measure',
-      cell: ({ measure }) => t(`limits.measures.${measure}`),
-    },
-    { id: 'use', title: t('limits.used'), width: 280, cell: (limit) => <Use limit={limit} /> },
-    {
-      id: 'periodEnd',
-      title: t('limits.periodEnd'),
-      cell: ({ periodEnd }) => (periodEnd ? <Time value={periodEnd} /> : '–'),
-    },
-  ];
   return (
-    <Page
+    <ListPage
+      name="limits"
       title={t('limits.title')}
       description={t('limits.about')}
-      actions={
-        may('system:limit:add') && (
-          <Button
-            leftSection={<IconPlus size={16} stroke={1.5} />}
-            onClick={() => setEdited('new')}
-          >
-            {t('limits.add')}
-          </Button>
-        )
+      within={inTabs}
+      load={(query, signal) => plinth.limitList({ query, signal })}
+      rowKey={({ id }: LimitView) => id}
+      refetchInterval={REFRESH_MS}
+      add={may('system:limit:add') && t('limits.add')}
+      form={(limit, close) => <LimitDrawer limit={limit} onClose={close} />}
+      columns={[
+        { id: 'scope', title: t('limits.of'), sort: true, cell: subjectOf },
+        {
+          id: 'measure',
+          title: t('limits.measure'),
+          sort: true,
+          cell: ({ measure }) => t(`limits.measures.${measure}`),
+        },
+        { id: 'use', title: t('limits.used'), width: 280, cell: (limit) => <Use limit={limit} /> },
+        { id: 'periodEnd', title: t('limits.periodEnd'), show: 'time' },
+      ]}
+      openLabel={() => t(canEdit ? 'limits.edit' : 'limits.view')}
+      remove={
+        may('system:limit:remove') && {
+          single: true,
+          title: () => t('limits.removeTitle'),
+          body: (limits) =>
+            limits.map((limit) =>
+              t('limits.removeBody', {
+                subject: subjectOf(limit),
+                measure: t(`limits.measures.${limit.measure}`),
+              }),
+            ),
+          action: () => t('limits.remove'),
+          run: (limits) =>
+            plinth.limitRemove({ path: { ids: limits.map(({ id }) => String(id)) } }),
+          done: t('limits.removed'),
+        }
       }
-    >
-      {inTabs(
-        <DataTable
-          name="limits"
-          label={t('limits.title')}
-          columns={columns}
-          load={(query, _, signal) => plinth.limitList({ query, signal })}
-          rowKey={({ id }) => id}
-          refetchInterval={REFRESH_MS}
-          empty={
-            <Empty icon={IconGauge} title={t('limits.empty')}>
-              {t('limits.emptyHint')}
-            </Empty>
-          }
-          onOpen={setEdited}
-          rowActions={(limit) => (
-            <>
-              <MenuItem icon={IconPencil} onClick={() => setEdited(limit)}>
-                {t(canEdit ? 'limits.edit' : 'limits.view')}
-              </MenuItem>
-              {may('system:limit:remove') && (
-                <MenuItem color="red" icon={IconTrash} onClick={() => askToRemove(limit)}>
-                  {t('limits.remove')}
-                </MenuItem>
-              )}
-            </>
-          )}
-        />,
-      )}
-      {edited && (
-        <LimitDrawer
-          limit={edited === 'new' ? undefined : edited}
-          onClose={() => setEdited(undefined)}
-        />
-      )}
-    </Page>
+      empty={{
+        icon: IconGauge,
+        title: t('limits.empty'),
+        hint: t('limits.emptyHint'),
+        isBare: true,
+      }}
+    />
   );
 }
 

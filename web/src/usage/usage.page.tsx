@@ -1,5 +1,4 @@
 import {
-  Button,
   Group,
   Select,
   SegmentedControl,
@@ -18,6 +17,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
+import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { Empty } from '../ui/empty';
@@ -111,14 +111,14 @@ function Report({ inTabs = (content) => content }: ReportProps) {
             onChange={(value) => change({ days: value === '30' ? undefined : value })}
           />
           {mayExport && (
-            <Button
+            <ActionButton
               variant="default"
-              leftSection={<IconDownload size={16} stroke={1.5} />}
+              icon={IconDownload}
               loading={save.isPending}
               onClick={() => save.mutate()}
             >
               {t('export')}
-            </Button>
+            </ActionButton>
           )}
         </>
       }
