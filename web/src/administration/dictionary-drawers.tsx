@@ -57,8 +57,6 @@ export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
       />
       <Textarea
         label={t('users.remark')}
-        autosize
-        minRows={2}
         maxRows={6}
         maxLength={500}
         {...form.getInputProps('remark')}
@@ -141,8 +139,6 @@ export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: Ent
       />
       <Textarea
         label={t('users.remark')}
-        autosize
-        minRows={2}
         maxRows={6}
         maxLength={500}
         {...form.getInputProps('remark')}

@@ -131,7 +131,6 @@ export function RoleForm({ permissions, role, copied }: Props) {
             />
             <Textarea
               label={t('roles.remark')}
-              autosize
               minRows={1}
               maxRows={5}
               maxLength={500}

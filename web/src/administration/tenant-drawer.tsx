@@ -169,8 +169,6 @@ export function TenantDrawer({ tenant, onCreated, onClose }: Props) {
       />
       <Textarea
         label={t('users.remark')}
-        autosize
-        minRows={2}
         maxRows={6}
         maxLength={500}
         {...form.getInputProps('remark')}

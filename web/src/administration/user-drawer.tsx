@@ -132,8 +132,6 @@ export function UserDrawer({ user, onCreated, onClose }: Props) {
       />
       <Textarea
         label={t('users.remark')}
-        autosize
-        minRows={2}
         maxRows={6}
         maxLength={500}
         {...form.getInputProps('remark')}

@@ -258,7 +258,6 @@ function AgentForm({ agent, choices }: FormProps) {
               <Textarea
                 label={t('prompt')}
                 description={t('promptHelp')}
-                autosize
                 minRows={4}
                 maxRows={20}
                 {...form.getInputProps('systemPrompt')}
@@ -393,12 +392,7 @@ function AgentForm({ agent, choices }: FormProps) {
             </Stack>
 
             <Stack>
-              <Textarea
-                label={t('remark')}
-                autosize
-                minRows={2}
-                {...form.getInputProps('remark')}
-              />
+              <Textarea label={t('remark')} {...form.getInputProps('remark')} />
               <Switch
                 label={t('enabledHelp')}
                 {...form.getInputProps('enabled', { type: 'checkbox' })}

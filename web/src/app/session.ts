@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { signal } from './signal';
 
 /** The sign-in of a browser, stored in localStorage and shared by all tabs of this origin. */
 export interface Session {
@@ -10,7 +11,7 @@ export interface Session {
 
 const KEY = 'plinth.session';
 const CLAIMS = /^[^.]*\.([^.]*)\./;
-const listeners = new Set<() => void>();
+const changes = signal();
 const lastTasks = new Set<() => Promise<void>>();
 let current = stored();
 let isLapsed = false;
@@ -24,10 +25,6 @@ function stored(): Session | undefined {
   }
 }
 
-function changed(): void {
-  for (const listener of listeners) listener();
-}
-
 // Another tab has signed in or out.
 addEventListener('storage', (event) => {
   if (event.key !== KEY && event.key !== null) return;
@@ -39,7 +36,7 @@ addEventListener('storage', (event) => {
   }
   current = next;
   isLapsed = false;
-  changed();
+  changes.emit();
 });
 
 /** The claims of a token: the tenant and the user. */
@@ -68,14 +65,14 @@ export const session = {
   lapse(): void {
     if (isLapsed || !current) return;
     isLapsed = true;
-    changed();
+    changes.emit();
   },
 
   begin(newSession: Session): void {
     isLapsed = false;
     localStorage.setItem(KEY, JSON.stringify(newSession));
     current = newSession;
-    changed();
+    changes.emit();
   },
 
   /** Records that the service has switched the sign-in to the tenant. All tabs follow. */
@@ -97,13 +94,10 @@ export const session = {
     isLapsed = false;
     localStorage.removeItem(KEY);
     current = undefined;
-    changed();
+    changes.emit();
   },
 
-  subscribe: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  },
+  subscribe: changes.subscribe,
 };
 
 export function useSession(): Session | undefined {

@@ -109,6 +109,7 @@ export const theme = createTheme({
       }),
     },
     Paper: { defaultProps: { withBorder: true } },
+    Textarea: { defaultProps: { autosize: true, minRows: 2 } },
     Table: {
       defaultProps: { verticalSpacing: 'xs', horizontalSpacing: 'sm', highlightOnHover: true },
     },

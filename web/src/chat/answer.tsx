@@ -494,7 +494,7 @@ function Votes({ message }: { readonly message: MessageView }) {
               label={t('feedback.why')}
               description={t('feedback.whyHint')}
               maxLength={2_000}
-              rows={3}
+              minRows={3}
               value={text}
               onChange={({ currentTarget }) => setText(currentTarget.value)}
               data-autofocus

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
+import { signal } from '../app/signal';
 import { notifyFailure } from '../ui/notify';
 import { sessionsKey } from './data';
 import { forgetSession } from './draft';
@@ -12,21 +13,16 @@ export const UNDO_MS = 7_000;
 
 /** Hidden sessions that will be deleted when their timers fire. */
 let pending: ReadonlyMap<string, ReturnType<typeof setTimeout>> = new Map();
-const listeners = new Set<() => void>();
+const changes = signal();
 
 function change(next: ReadonlyMap<string, ReturnType<typeof setTimeout>>): void {
   pending = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  changes.emit();
 }
 
 /** Sessions that are hidden because their deletion is pending. */
 export function useDeleted(): ReadonlyMap<string, unknown> {
-  return useSyncExternalStore(subscribe, () => pending);
+  return useSyncExternalStore(changes.subscribe, () => pending);
 }
 
 export function deleteLater(id: string): void {

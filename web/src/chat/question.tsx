@@ -174,8 +174,6 @@ function EditedQuestion({
       <Textarea
         aria-label={t('message.editing')}
         description={t('message.editingHint')}
-        autosize
-        minRows={2}
         maxRows={12}
         value={text}
         // An edit that is scrolled back into view does not take the focus.

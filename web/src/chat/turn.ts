@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError } from '@plinth/client';
 import type { ChatEvent, ChatSendBody, ChatSource, FailedFile } from '@plinth/client';
 import { plinth } from '../app/plinth';
+import { signal } from '../app/signal';
 
 export interface Call {
   readonly number: number;
@@ -83,7 +84,7 @@ export class Turn {
   /** Time at which this tab started to show the turn. */
   readonly since = Date.now();
   private readonly abort = new AbortController();
-  private readonly listeners = new Set<() => void>();
+  private readonly changes = signal();
   private segments: Segment[] = [];
   private sources: ChatSource[] = [];
   private reasoning = '';
@@ -99,10 +100,7 @@ export class Turn {
     readonly isRemote = false,
   ) {}
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
-  };
+  readonly subscribe = this.changes.subscribe;
 
   readonly current = (): TurnView => this.view;
 
@@ -113,7 +111,7 @@ export class Turn {
 
   show(view: TurnView): void {
     this.view = view;
-    for (const listener of this.listeners) listener();
+    this.changes.emit();
   }
 
   /**

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from 'react';
 import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session as signIn } from '../app/session';
+import { signal } from '../app/signal';
 import { notifyFailure } from '../ui/notify';
 import { conversationKey, conversationQuery, sessionQuery, sessionsKey } from './data';
 import type { Conversation } from './data';
@@ -38,7 +39,7 @@ const SHARE_MS = 250;
 
 const turns = new Map<string, Turn>();
 const refusals = new Map<string, Refusal>();
-const listeners = new Set<() => void>();
+const changes = signal();
 /** React keys that messages had while they were written, by message id. */
 const shownKeys = new Map<string, string>();
 const thinkingTimes = new Map<string, number>();
@@ -46,18 +47,11 @@ const thinkingTimes = new Map<string, number>();
 const sourceTexts = new Map<string, string>();
 const MAX_SOURCE_TEXTS = 500;
 
-function changed(): void {
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 /** The answer that is currently being written in the session, if any. */
 export function useTurn(sessionId: string | undefined): Turn | undefined {
-  return useSyncExternalStore(subscribe, () => (sessionId ? turns.get(sessionId) : undefined));
+  return useSyncExternalStore(changes.subscribe, () =>
+    sessionId ? turns.get(sessionId) : undefined,
+  );
 }
 
 export function useTurnView(turn: Turn): TurnView {
@@ -65,11 +59,11 @@ export function useTurnView(turn: Turn): TurnView {
 }
 
 export function useRefusal(sessionId: string | undefined): Refusal | undefined {
-  return useSyncExternalStore(subscribe, () => refusals.get(sessionId ?? 'new'));
+  return useSyncExternalStore(changes.subscribe, () => refusals.get(sessionId ?? 'new'));
 }
 
 export function forgetRefusal(sessionId: string | undefined): void {
-  if (refusals.delete(sessionId ?? 'new')) changed();
+  if (refusals.delete(sessionId ?? 'new')) changes.emit();
 }
 
 export function keyOf(messageId: string): string {
@@ -116,7 +110,7 @@ export async function send(message: Message): Promise<void> {
   forgetRefusal(sessionId);
   const earlierIds = new Set(before?.map((one) => one.id));
   turns.set(sessionId, turn);
-  changed();
+  changes.emit();
   const stopSharing = share(turn);
   await turn.run(body);
   stopSharing();
@@ -225,7 +219,7 @@ export function questionKey(key: string): string {
 function drop(turn: Turn): void {
   const { sessionId } = turn.outline;
   if (turns.get(sessionId) === turn) turns.delete(sessionId);
-  changed();
+  changes.emit();
   channel.postMessage({ kind: 'ended', sessionId } satisfies Shared);
 }
 
@@ -305,7 +299,7 @@ function showRemote(outline: TurnOutline, view: TurnView): void {
   const remoteTurn = new Turn(outline, true);
   remoteTurn.show(view);
   turns.set(outline.sessionId, remoteTurn);
-  changed();
+  changes.emit();
 }
 
 async function reload(sessionId: string): Promise<void> {
@@ -321,7 +315,7 @@ async function reload(sessionId: string): Promise<void> {
 export function endRemote(sessionId: string): void {
   if (turns.get(sessionId)?.isRemote) {
     turns.delete(sessionId);
-    changed();
+    changes.emit();
   }
 }
 
@@ -332,5 +326,5 @@ signIn.subscribe(() => {
   turns.clear();
   refusals.clear();
   sourceTexts.clear();
-  changed();
+  changes.emit();
 });

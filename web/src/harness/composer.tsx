@@ -94,7 +94,6 @@ export function Composer({ session, activeRunId }: Props) {
         placeholder={blockedReason ?? label}
         disabled={blockedReason !== undefined}
         value={text}
-        autosize
         minRows={1}
         maxRows={10}
         variant="unstyled"

@@ -210,8 +210,6 @@ function ApprovalCard(props: Props<Extract<Pending, { kind: 'approval' }>>) {
             description={t('approval.reasonHint')}
             value={reason}
             maxLength={2_048}
-            autosize
-            minRows={2}
             maxRows={6}
             autoFocus
             onChange={({ currentTarget }) => setReason(currentTarget.value)}
@@ -388,8 +386,6 @@ function PlanCard(props: Props<Extract<Pending, { kind: 'plan' }>>) {
             description={t('plan.changesHint')}
             value={whole}
             maxLength={18_000}
-            autosize
-            minRows={2}
             maxRows={8}
             autoFocus
             onChange={({ currentTarget }) => setWhole(currentTarget.value)}
@@ -478,8 +474,6 @@ function QuestionCard(props: Props<Extract<Pending, { kind: 'question' }>>) {
         <Textarea
           label={t('question.answer')}
           value={answer}
-          autosize
-          minRows={2}
           maxRows={8}
           onChange={({ currentTarget }) => setAnswer(currentTarget.value)}
         />
@@ -527,10 +521,10 @@ function UncertainCard(props: Props<Extract<Pending, { kind: 'uncertain' }>>) {
         {may(APPROVE) ? (
           <>
             <Textarea
+              minRows={1}
               label={t('uncertain.note')}
               value={note}
               maxLength={2_000}
-              autosize
               maxRows={6}
               onChange={({ currentTarget }) => setNote(currentTarget.value)}
             />

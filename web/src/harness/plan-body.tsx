@@ -89,13 +89,13 @@ function Step({ step, number, comment, onComment }: StepProps) {
         <InlineCode text={step.text} />
         {comment !== undefined && (
           <Textarea
+            minRows={1}
             size="xs"
             mt={4}
             aria-label={t('plan.commentOn', { number })}
             placeholder={t('plan.commentOn', { number })}
             value={comment}
             maxLength={2_000}
-            autosize
             maxRows={5}
             onChange={({ currentTarget }) => onComment(currentTarget.value)}
           />

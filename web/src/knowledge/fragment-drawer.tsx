@@ -44,7 +44,6 @@ export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
       <Textarea
         label={t('fragment.content')}
         required
-        autosize
         minRows={8}
         maxRows={24}
         maxLength={100_000}

@@ -78,8 +78,6 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
         label={t('field.description')}
         description={t('help.description')}
         maxLength={1_000}
-        autosize
-        minRows={2}
         {...form.getInputProps('description')}
       />
       <ModelPicker

@@ -45,13 +45,7 @@ export function RenameDocument({ knowledgeId, document, onClose }: Props) {
         {...form.getInputProps('name')}
       />
       {!isFailed && (
-        <Textarea
-          label={t('field.remark')}
-          maxLength={500}
-          autosize
-          minRows={2}
-          {...form.getInputProps('remark')}
-        />
+        <Textarea label={t('field.remark')} maxLength={500} {...form.getInputProps('remark')} />
       )}
     </FormDrawer>
   );

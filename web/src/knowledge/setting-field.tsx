@@ -44,9 +44,7 @@ export function SettingField({ form, name }: Props) {
         />
       );
     case 'paragraph':
-      return (
-        <Textarea {...props} autosize minRows={name === 'description' ? 2 : 1} maxLength={max} />
-      );
+      return <Textarea {...props} minRows={name === 'description' ? 2 : 1} maxLength={max} />;
     case 'model':
       return (
         <ModelPicker

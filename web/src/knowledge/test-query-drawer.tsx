@@ -76,14 +76,7 @@ export function TestQueryDrawer({ base, query, onClose }: Props) {
       changes={[baseKey(base.id), ['test queries']]}
       onClose={onClose}
     >
-      <Textarea
-        label={t('test.query')}
-        required
-        autosize
-        minRows={2}
-        data-autofocus
-        {...form.getInputProps('query')}
-      />
+      <Textarea label={t('test.query')} required data-autofocus {...form.getInputProps('query')} />
       <Text size="sm" fw={500} mb={-8}>
         {t('test.expected')}
       </Text>

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
+import { signal } from '../app/signal';
 import { messageOf } from '../ui/failure';
 import { baseKey } from './base';
 
@@ -31,12 +32,12 @@ const MAX_CONCURRENT_COUNT = 3;
 /** Module state outlives the page, so that uploads continue while the user visits other pages. */
 let uploads: readonly Upload[] = [];
 const files = new Map<number, Waiting>();
-const listeners = new Set<() => void>();
+const changes = signal();
 let next = 1;
 
 function publish(changed: readonly Upload[]): void {
   uploads = changed;
-  for (const listener of listeners) listener();
+  changes.emit();
 }
 
 function change(id: number, changes: Partial<Upload>): void {
@@ -156,13 +157,7 @@ export function isActive({ state }: Upload): boolean {
 }
 
 export function useUploads(knowledgeId: number): readonly Upload[] {
-  const all = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => uploads,
-  );
+  const all = useSyncExternalStore(changes.subscribe, () => uploads);
   return all.filter((one) => one.knowledgeId === knowledgeId);
 }
 

@@ -142,7 +142,6 @@ function RequestForm({ kind, firstModel, busy, onSubmit }: FormProps) {
         />
         <Textarea
           label={t(`prompt.${kind}`)}
-          autosize
           minRows={4}
           maxRows={14}
           {...form.getInputProps('prompt')}

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
+import { signal } from '../app/signal';
 import { begin, lookUp, mediumOf, progressOf } from './task';
 import type { Kind, MediaRequest, Medium, TaskReference } from './task';
 
@@ -41,16 +42,11 @@ interface Media {
 let records: readonly MediaRecord[] = [];
 let running: AbortController | undefined;
 let lastKey = 0;
-const listeners = new Set<() => void>();
+const changes = signal();
 
 function publish(changed: readonly MediaRecord[]): void {
   records = changed;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  changes.emit();
 }
 
 // All state of the user is removed at sign-out.
@@ -151,7 +147,7 @@ function currentOf(all: readonly MediaRecord[]): MediaRecord | undefined {
 
 /** Runs one task at a time: submits it and polls every four seconds until it ends, is paused or ten minutes have passed. */
 export function useMedia(): Media {
-  const currentRecords = useSyncExternalStore(subscribe, () => records);
+  const currentRecords = useSyncExternalStore(changes.subscribe, () => records);
   const current = currentOf(currentRecords);
   return {
     records: currentRecords,

@@ -333,12 +333,7 @@ function ModelForm({ model, providers }: FormProps) {
                   />
                 ))}
               </div>
-              <Textarea
-                label={t('remark')}
-                autosize
-                minRows={2}
-                {...form.getInputProps('remark')}
-              />
+              <Textarea label={t('remark')} {...form.getInputProps('remark')} />
               <Switch
                 label={t('shownHelp')}
                 {...form.getInputProps('modelShow', { type: 'checkbox' })}

@@ -81,7 +81,7 @@ export function ProviderDrawer({ provider, onClose }: Props) {
         allowDecimal={false}
         {...form.getInputProps('sortOrder')}
       />
-      <Textarea label={t('remark')} autosize minRows={2} {...form.getInputProps('remark')} />
+      <Textarea label={t('remark')} {...form.getInputProps('remark')} />
     </FormDrawer>
   );
 }
