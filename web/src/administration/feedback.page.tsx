@@ -20,7 +20,7 @@ import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { choicesOf, daysOf } from '../ui/filters';
 import { FormFailure } from '../ui/form';
 import { ListPage } from '../ui/list-page';

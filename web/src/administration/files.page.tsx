@@ -21,7 +21,7 @@ import type { SearchParams } from '../app/search-params';
 import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { choicesOf } from '../ui/filters';
 import { bytes } from '../ui/format';
 import { ListPage } from '../ui/list-page';

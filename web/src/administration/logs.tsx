@@ -12,7 +12,7 @@ import { softwareOf } from '../account/software';
 import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { choicesOf, daysOf } from '../ui/filters';
 import { ACTIONS, TARGETS } from './audit-words';
 import { Verdict } from './verdict';

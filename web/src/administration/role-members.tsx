@@ -12,7 +12,7 @@ import type { SearchParams } from '../app/search-params';
 import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { FormFailure } from '../ui/form';
 
 /** Query key prefix for the members of a role. */

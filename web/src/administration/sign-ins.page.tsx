@@ -9,7 +9,7 @@ import { useSearchParams } from '../app/search-params';
 import type { SearchParams } from '../app/search-params';
 import { useMe } from '../app/me';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { Page } from '../ui/page';
 
 /** Lists the active sign-ins of all users. */

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { FormDrawer } from '../ui/form';
 import { MAX_PASSWORD_CHARS, newPassword, NewPasswordField, MIN_PASSWORD_CHARS } from './password';
 import type { Credentials } from './password';

@@ -27,11 +27,9 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { Failure } from '../ui/failure';
+import { Failure, NotFound, PageSkeleton } from '../ui/states';
 import { focusFirstInvalid, FormFailure, LeaveGuard, useRecordForm } from '../ui/form';
-import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
-import { PageSkeleton } from '../ui/skeleton';
 import styles from './agent.module.css';
 
 const ALL = { pageSize: 1_000 } as const;

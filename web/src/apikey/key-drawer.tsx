@@ -7,9 +7,8 @@ import { plinth } from '../app/plinth';
 import { PermissionTree } from '../administration/permission-tree';
 import { compacted, expanded } from '../administration/permissions';
 import { useMe } from '../app/me';
-import { Failure } from '../ui/failure';
+import { Failure, RowsSkeleton } from '../ui/states';
 import { FormDrawer } from '../ui/form';
-import { RowsSkeleton } from '../ui/skeleton';
 import { KEY_LISTS } from './keys';
 import type { Scope } from './keys';
 

@@ -7,8 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { Failure } from '../ui/failure';
-import { NotFound } from '../ui/not-found';
+import { Failure, NotFound } from '../ui/states';
 import { parseSearchParams, addressText } from './search-params';
 import type { SearchParams } from './search-params';
 import { ENTRIES } from './navigation';

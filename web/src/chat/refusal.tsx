@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import { ApiError } from '@plinth/client';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { messageOf, RequestId } from '../ui/failure';
+import { messageOf, RequestId } from '../ui/states';
 
 /** Explains why the service refused a message. */
 export function RefusalNote({

@@ -11,7 +11,7 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { MenuItem } from '../ui/menu-item';
 import { momentOf } from '../ui/time';
 import { sessionsKey, sessionsQuery } from './data';

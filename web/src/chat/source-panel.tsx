@@ -10,7 +10,7 @@ import { useMe } from '../app/me';
 import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { Markdown } from '../ui/markdown';
 import type { ShownSource } from './actions';
 import { sourceTextOf } from './turns';

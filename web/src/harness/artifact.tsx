@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { saveFile } from '../ui/download';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import styles from './harness.module.css';
 
 interface Props {

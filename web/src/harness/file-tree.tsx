@@ -6,8 +6,7 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { Diff } from '../ui/diff';
-import { Failure } from '../ui/failure';
-import { RowsSkeleton } from '../ui/skeleton';
+import { Failure, RowsSkeleton } from '../ui/states';
 import styles from './harness.module.css';
 import { Lines } from './lines';
 

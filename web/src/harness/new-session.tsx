@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { FormDrawer } from '../ui/form';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { newKey } from './key';
 import { ModelSelect, useHarnessModels } from './model-select';
 

@@ -22,7 +22,7 @@ import { useMe } from '../app/me';
 import { ActionButton, LinkButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { MenuItem } from '../ui/menu-item';
 import { notifySuccess } from '../ui/notify';
 import { Page } from '../ui/page';

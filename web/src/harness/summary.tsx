@@ -11,7 +11,7 @@ import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
 import { saveFile } from '../ui/download';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { duration, number } from '../ui/format';
 import { notifyFailure } from '../ui/notify';
 import styles from './harness.module.css';

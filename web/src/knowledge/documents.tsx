@@ -28,7 +28,7 @@ import { ActionButton } from '../ui/buttons';
 import { useAction, useActionOnEach } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { bytes, number } from '../ui/format';
 import { MenuItem } from '../ui/menu-item';
 import { saveFile } from '../ui/download';

@@ -16,7 +16,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { ActionButton } from '../ui/buttons';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { baseKey } from './base';
 import { conditionsOf, filterOf, isDate, OPS_OF } from './metadata';
 import type { Condition, MetadataType } from './metadata';

@@ -22,7 +22,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { ActionButton } from '../ui/buttons';
-import { Failure, messageOf } from '../ui/failure';
+import { Failure, messageOf } from '../ui/states';
 import { number } from '../ui/format';
 import { ModelPicker } from '../ui/pickers';
 import { ApplySettings } from './apply-settings';

@@ -14,7 +14,7 @@ import type { SearchParams } from '../app/search-params';
 import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { DataTable } from '../ui/data-table';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { number } from '../ui/format';
 import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';

@@ -4,7 +4,7 @@ import { plinth } from '../app/plinth';
 import { queryClient } from '../app/query-client';
 import { session } from '../app/session';
 import { signal } from '../app/signal';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import { baseKey } from './base';
 
 /** Upload of a file to a knowledge base. */

@@ -18,7 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useSearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
-import { Empty } from '../ui/empty';
+import { Empty } from '../ui/states';
 import { Page } from '../ui/page';
 import { ModelPicker } from '../ui/pickers';
 import { Time } from '../ui/time';

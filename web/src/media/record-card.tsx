@@ -3,7 +3,7 @@ import { IconDownload, IconExternalLink } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from '../ui/copy-button';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import { duration } from '../ui/format';
 import styles from './media.module.css';
 import type { MediaRecord } from './use-media';

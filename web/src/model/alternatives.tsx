@@ -16,7 +16,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { ActionButton } from '../ui/buttons';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import { number } from '../ui/format';
 import styles from './model.module.css';
 import { newKey } from './values';

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { duration, number } from '../ui/format';
 import { Steps } from '../ui/steps';
 import type { Step } from '../ui/steps';

@@ -4,7 +4,7 @@ import type { OfferedModelView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import { booleanText } from './values';
 import type { ModelValues } from './values';
 

@@ -16,7 +16,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { CLIENT_ID } from '../app/client-id';
 import { session } from '../app/session';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import styles from './sign-in.module.css';
 import { exchangeCode, hasCode, Providers, Refusal } from './sso';
 

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
-import { Failure, messageOf } from '../ui/failure';
+import { Failure, messageOf } from '../ui/states';
 import styles from './sso.module.css';
 
 const SERVICE_ACCOUNT = 'service';

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { Failure } from '../ui/failure';
+import { Failure } from '../ui/states';
 import { Steps } from '../ui/steps';
 
 interface Props {

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import type { QueryKey, UseMutationResult } from '@tanstack/react-query';
 import i18next from 'i18next';
-import { messageOf } from './failure';
+import { messageOf } from './states';
 import { notifyFailure, notifySuccess } from './notify';
 
 interface Options<Result, Input> {

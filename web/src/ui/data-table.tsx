@@ -33,13 +33,12 @@ import { IconButton } from './buttons';
 import { useAction } from './action';
 import { confirmDestruction } from './confirm';
 import { saveFile } from './download';
-import { Failure } from './failure';
+import { Failure, RowsSkeleton } from './states';
 import { FilterBar } from './filters';
 import type { Filter } from './filters';
 import { bytes, number } from './format';
 import { useLastPage } from './last-page';
 import { MenuItem } from './menu-item';
-import { RowsSkeleton } from './skeleton';
 import { Time } from './time';
 import styles from './data-table.module.css';
 

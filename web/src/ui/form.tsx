@@ -11,7 +11,7 @@ import { queryClient } from '../app/query-client';
 import type { SearchParams } from '../app/search-params';
 import { session } from '../app/session';
 import { useAction } from './action';
-import { messageOf, RequestId } from './failure';
+import { messageOf, RequestId } from './states';
 import styles from './form.module.css';
 
 interface DrawerProps<Values, Result> {

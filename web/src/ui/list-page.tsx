@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import { ActionButton, LinkButton } from './buttons';
 import { DataTable } from './data-table';
 import type { TableProps } from './data-table';
-import { Empty } from './empty';
+import { Empty } from './states';
 import { Page } from './page';
 import type { PageProps } from './page';
 

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ApiError, ConnectionError } from '@plinth/client';
 import i18next from 'i18next';
-import { messageOf, RequestId } from './failure';
+import { messageOf, RequestId } from './states';
 
 /** Display time of a notification; CHARACTER_MS is added for each character. */
 const READING_MS = 4_000;

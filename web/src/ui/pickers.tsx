@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
-import { messageOf } from './failure';
+import { messageOf } from './states';
 
 interface PickerProps {
   readonly label: string;

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
-import { messageOf } from '../ui/failure';
+import { messageOf } from '../ui/states';
 import { FormDrawer } from '../ui/form';
 
 type Scope = LimitView['scope'];

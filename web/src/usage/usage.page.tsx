@@ -20,13 +20,11 @@ import { useMe } from '../app/me';
 import { ActionButton } from '../ui/buttons';
 import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
-import { Empty } from '../ui/empty';
-import { Failure } from '../ui/failure';
+import { Empty, Failure, RowsSkeleton } from '../ui/states';
 import { Figure } from '../ui/figure';
 import { duration, number, shortNumber } from '../ui/format';
 import { FramedTable } from '../ui/framed-table';
 import { Page } from '../ui/page';
-import { RowsSkeleton } from '../ui/skeleton';
 import { dayBefore } from '../ui/time';
 import { Limits } from './limits';
 

@@ -1,18 +1,49 @@
-import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
-import { IconAlertCircle, IconLock, IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
+import { Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import {
+  IconAlertCircle,
+  IconLock,
+  IconMapPinOff,
+  IconPlugConnectedX,
+  IconRefresh,
+} from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
 import { ApiError, ConnectionError } from '@plinth/client';
 import i18next from 'i18next';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { LinkButton } from './buttons';
 import { CopyButton } from './copy-button';
-import styles from './state.module.css';
+import pageStyles from './page.module.css';
+import styles from './states.module.css';
 
-interface Props {
+interface EmptyProps {
+  readonly icon: Icon;
+  readonly title: string;
+  /** Explanation in one or two sentences. */
+  readonly children?: ReactNode;
+  /** The main action that adds the first record. */
+  readonly action?: ReactNode;
+}
+
+/** Placeholder of a page or list without records. */
+export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
+  return (
+    <Stack className={`${styles['state']} ${styles['inline']}`}>
+      <Icon size={28} stroke={1.5} className={styles['icon']} />
+      <Title order={2}>{title}</Title>
+      {children && <Text c="dimmed">{children}</Text>}
+      {action}
+    </Stack>
+  );
+}
+
+interface FailureProps {
   readonly error: unknown;
   readonly onRetry?: (() => void) | undefined;
 }
 
 /** Shows an error with its request id and a retry button, for a page or a part of it. */
-export function Failure({ error, onRetry }: Props) {
+export function Failure({ error, onRetry }: FailureProps) {
   const { t } = useTranslation('ui');
   if (error instanceof ApiError && error.code === 403) return <Forbidden message={error.message} />;
   if (isMissingPart(error)) return <PartMissing />;
@@ -96,4 +127,51 @@ export function Forbidden({ message, permissions = [] }: ForbiddenProps) {
 export function messageOf(error: unknown): string {
   if (error instanceof ConnectionError) return i18next.t('ui:connectionFailed');
   return error instanceof Error ? error.message : String(error);
+}
+
+export function NotFound() {
+  const { t } = useTranslation('ui');
+  return (
+    <Empty
+      icon={IconMapPinOff}
+      title={t('notFound')}
+      action={
+        <LinkButton variant="default" to="/">
+          {t('toHome')}
+        </LinkButton>
+      }
+    >
+      {t('notFoundHint')}
+    </Empty>
+  );
+}
+
+/** Placeholder of a table page while its code or first data is loading. */
+export function PageSkeleton() {
+  const { t } = useTranslation('ui');
+  return (
+    <Box className={pageStyles['table']} role="status" aria-label={t('loading')}>
+      <Group justify="space-between" mb="lg">
+        <Skeleton height={28} width={180} />
+        <Skeleton height={34} width={120} />
+      </Group>
+      <RowsSkeleton />
+    </Box>
+  );
+}
+
+export function RowsSkeleton({
+  rows = 8,
+  height = 40,
+}: {
+  readonly rows?: number;
+  readonly height?: number;
+}) {
+  return (
+    <Stack gap={8} aria-hidden>
+      {Array.from({ length: rows }, (_, row) => (
+        <Skeleton key={row} height={height} />
+      ))}
+    </Stack>
+  );
 }
