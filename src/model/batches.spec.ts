@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { asMessage } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
-import { smallerBatch } from './batches.js';
+import { smallerBatch } from './model.findings.js';
 
 function refusal(vendorText: string, status = 400): UpstreamError {
   const message = asMessage(vendorText);

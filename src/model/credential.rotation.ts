@@ -6,7 +6,7 @@ import type {
   RenewedCredential,
   SealedCredential,
 } from './credential.repository.js';
-import { CredentialVault, modelKeyPlace, modelPlace } from './credential.vault.js';
+import { CredentialVault, modelKeyPlace, modelPlace } from './model.repository.js';
 import { UnreadableCredentialError } from './model.errors.js';
 
 const BATCH_ROWS = 200;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../platform/config/index.js';
-import { CredentialVault } from './credential.vault.js';
+import { CredentialVault } from './model.repository.js';
 import { UnreadableCredentialError } from './model.errors.js';
 
 const FIRST = 'first-secret-key-of-at-least-32-characters';

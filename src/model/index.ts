@@ -2,7 +2,7 @@ export type { MadeAttempt, ModelUse } from './calls/attempt.js';
 export { CallTrail } from './calls/attempt.js';
 export type { CallOptions, RelaySettings } from './calls/upstream.calls.js';
 export { CHAT_LIMITS, UpstreamCalls } from './calls/upstream.calls.js';
-export { inBatches } from './batches.js';
+export { inBatches } from './model.findings.js';
 export { CompletionClient } from './completion/completion.client.js';
 export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';
 export {

@@ -4,15 +4,19 @@ import { AuditNames } from '../platform/audit/index.js';
 import { ProviderModule } from '../provider/index.js';
 import { UsageModule } from '../usage/index.js';
 import { Model, ModelKey } from './model.entity.js';
-import { ModelKeyRepository, ModelRepository } from './model.repository.js';
+import {
+  CredentialVault,
+  HostIdentity,
+  ModelKeyRepository,
+  ModelRepository,
+} from './model.repository.js';
 import { UpstreamCalls } from './calls/upstream.calls.js';
 import { UpstreamHealth } from './calls/upstream.health.js';
 import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
-import { CredentialVault, HostIdentity } from './credential.vault.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
-import { ModelFindings } from './findings/model.findings.js';
+import { ModelFindings } from './model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';

@@ -19,7 +19,7 @@ import type {
 } from '../provider/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { phrase } from '../platform/message/index.js';
-import { HostIdentity } from './credential.vault.js';
+import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
   ModelNotFoundError,
@@ -34,7 +34,6 @@ import { labelOf } from './model.entity.js';
 import type { Model, ModelKey } from './model.entity.js';
 import { LimitRepository } from '../usage/index.js';
 import type { SetLimit } from '../usage/index.js';
-import { ModelKeyRepository, ModelRepository } from './model.repository.js';
 
 /** The tenant and revision of cached data. */
 type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;

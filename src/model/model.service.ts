@@ -23,7 +23,7 @@ import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { allOf, msg, phrase, sentences } from '../platform/message/index.js';
 import type { Message, Phrase } from '../platform/message/index.js';
-import { HostIdentity } from './credential.vault.js';
+import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
 import { CredentialRequiredError, FallbackError } from './model.errors.js';
 import { hasFallbacks, storedCategory } from './model.categories.js';
@@ -36,7 +36,6 @@ import type {
   UpdateModelBody,
 } from './model.dto.js';
 import type { Model, ModelKey } from './model.entity.js';
-import { ModelKeyRepository, ModelRepository } from './model.repository.js';
 import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';

@@ -1,5 +1,5 @@
 import { StoredResponseRepository } from '../../src/compatible-api/openai/responses/stored-response.repository.js';
-import { newId } from '../../src/compatible-api/answer/new-id.js';
+import { newId } from '../../src/compatible-api/answer/encoded-state.js';
 import type { Caller } from '../../src/platform/access/index.js';
 import { inTenant } from '../../src/platform/database/index.js';
 import { done } from './people.js';

@@ -1,5 +1,5 @@
 import { systemCaller } from '../../src/platform/access/index.js';
-import { addFindings } from '../../src/model/findings/model.findings.js';
+import { addFindings } from '../../src/model/model.findings.js';
 import { UpstreamHealth } from '../../src/model/calls/upstream.health.js';
 import type { UsageLimiter } from '../../src/usage/usage.limiter.js';
 import { EventBus } from '../../src/platform/event/index.js';

@@ -1,4 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { ProviderState } from '../../provider/index.js';
+
+/** An id in the form of the services: the prefix, an underscore and 32 hexadecimal digits. */
+export function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
+}
 
 /** Prefix that marks texts made by Plinth and their version. */
 const PREFIX = 'plinth1.';

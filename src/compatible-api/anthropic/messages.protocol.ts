@@ -1,4 +1,4 @@
-import { newId } from '../answer/new-id.js';
+import { encodeState, firstState, isEncodedState, newId } from '../answer/encoded-state.js';
 import { z } from 'zod';
 import type { Failure } from '../../platform/error/index.js';
 import { sseFrame } from '../../platform/http/index.js';
@@ -36,7 +36,6 @@ import type {
   TranslatedCall,
   TranslatedMessage,
 } from '../answer/api.request.js';
-import { encodeState, firstState, isEncodedState } from '../answer/encoded-state.js';
 import { fileData, filePartOf, MAX_FILE_NAME_CHARS } from '../answer/request-files.js';
 import { MESSAGE_HINTS, withoutHints, withoutNeutral } from '../answer/hints.js';
 import type { Hints } from '../answer/hints.js';

@@ -1,4 +1,4 @@
-import { newId } from '../answer/new-id.js';
+import { newId } from '../answer/encoded-state.js';
 import type { BatchUsage, ApiBatch } from './api-batch.entity.js';
 import type { EndedLine } from './api-batch.repository.js';
 

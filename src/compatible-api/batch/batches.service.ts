@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { OpenedFile } from '../../platform/storage/index.js';
 import { ParameterError, UnsupportedParameterError } from '../answer/api.errors.js';
-import { newId } from '../answer/new-id.js';
+import { newId } from '../answer/encoded-state.js';
 import { parameters, plainText } from '../answer/parameters.js';
 import { UnknownFileError } from '../files/api-file.errors.js';
 import { ApiFiles, expiresAfter } from '../files/api-files.service.js';

@@ -35,7 +35,7 @@ import type {
 } from '../../provider/index.js';
 import { UsageLedger, UsageLimiter } from '../../usage/index.js';
 import type { AuxiliaryKind, LimitedCall, MediaUnits, WorstCase } from '../../usage/index.js';
-import { findingsOf, ModelFindings } from '../findings/model.findings.js';
+import { findingsOf, ModelFindings } from '../model.findings.js';
 import type { ListingAdapter } from '../model.adapters.js';
 import { estimateTokens } from '../model-window.js';
 import { ModelResolver } from '../model.resolver.js';

@@ -18,7 +18,7 @@ import type { UpstreamErrorKind } from '../../provider/index.js';
 import { localized } from '../../platform/http/index.js';
 import type { Steps } from '../../platform/http/index.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { describeFinding, findingsOf } from '../findings/model.findings.js';
+import { describeFinding, findingsOf } from '../model.findings.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';

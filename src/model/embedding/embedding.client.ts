@@ -9,8 +9,7 @@ import { DomainError } from '../../platform/error/index.js';
 import { msg, phrase } from '../../platform/message/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { learnBatchSize, inBatches } from '../batches.js';
-import { ModelFindings } from '../findings/model.findings.js';
+import { inBatches, learnBatchSize, ModelFindings } from '../model.findings.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import type { Message } from '../../platform/message/index.js';
 

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { CallLimits, RankedDocument } from '../../provider/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
-import { learnBatchSize, inBatches } from '../batches.js';
-import { ModelFindings } from '../findings/model.findings.js';
+import { inBatches, learnBatchSize, ModelFindings } from '../model.findings.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {

@@ -165,3 +165,8 @@ export function withoutEndpoint(
 function withoutSlashes(path: string): string {
   return path.replace(/\/+$/, '');
 }
+
+/** Whether an address is the endpoint of the responses protocol. */
+export function isResponsesAddress(pathname: string): boolean {
+  return /\/responses\/*$/.test(pathname);
+}

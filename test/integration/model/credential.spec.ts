@@ -92,7 +92,7 @@ describe('model credentials', () => {
   }
 
   async function storedKey(id: number): Promise<string> {
-    const { CredentialVault, modelPlace } = await import('../../../src/model/credential.vault.js');
+    const { CredentialVault, modelPlace } = await import('../../../src/model/model.repository.js');
     const vault = new CredentialVault(loadConfig({ SECRET_KEY: KEY }));
     return vault.open(modelPlace(TENANT, id), (await stored(id)) ?? '');
   }
@@ -263,7 +263,7 @@ describe('model credentials', () => {
       const { CredentialRepository } = await import('../../../src/model/credential.repository.js');
       const { CredentialRotation } = await import('../../../src/model/credential.rotation.js');
       const { CredentialVault, modelPlace } =
-        await import('../../../src/model/credential.vault.js');
+        await import('../../../src/model/model.repository.js');
       const config = loadConfig({ SECRET_KEY: NEXT_KEY, SECRET_KEY_PREVIOUS: KEY });
       const vault = new CredentialVault(config);
       const rotate = (): Promise<void> =>

@@ -430,7 +430,7 @@ describe('further keys of a model', () => {
     const { CredentialRepository } = await import('../../../src/model/credential.repository.js');
     const { CredentialRotation } = await import('../../../src/model/credential.rotation.js');
     const { CredentialVault, modelKeyPlace, modelPlace } =
-      await import('../../../src/model/credential.vault.js');
+      await import('../../../src/model/model.repository.js');
     const database = plinth.app.get(Database);
     const stored = async (): Promise<string> => {
       const [row] = await database.query<{ credential: string }>(

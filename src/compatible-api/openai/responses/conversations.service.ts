@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../../platform/access/index.js';
 import { parameters } from '../../answer/parameters.js';
-import { newId } from '../../answer/new-id.js';
+import { newId } from '../../answer/encoded-state.js';
 import { ConversationRepository } from './conversation.repository.js';
 import { item, storedItems, withTypes } from './input-items.js';
 import {

@@ -12,10 +12,9 @@ import type {
   RelayedRequest,
   TranslatedCall,
 } from '../../answer/api.request.js';
-import { encodeState } from '../../answer/encoded-state.js';
+import { encodeState, newId } from '../../answer/encoded-state.js';
 import type { IgnoredParameters } from '../../answer/answer.js';
 import { openAiCode } from '../openai.errors.js';
-import { newId } from '../../answer/new-id.js';
 import { loadedTools } from './input-items.js';
 import { CALL_PREFIXES, callFields, OfferedTools } from './offered-tools.js';
 import type { CallFields } from './offered-tools.js';

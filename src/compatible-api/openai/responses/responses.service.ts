@@ -18,7 +18,7 @@ import {
 import { IgnoredParameters } from '../../answer/answer.js';
 import type { CountOptions } from '../../answer/token-counts.js';
 import { FileReferences } from '../../files/file-references.js';
-import { newId } from '../../answer/new-id.js';
+import { newId } from '../../answer/encoded-state.js';
 import { BackgroundResponses, RUNNING_MS } from './background-responses.js';
 import { Conversations } from './conversations.service.js';
 import { referencesIn, storedItems } from './input-items.js';

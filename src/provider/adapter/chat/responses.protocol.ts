@@ -59,11 +59,6 @@ export function responses(form: Vendor['address']): ChatProtocol {
   };
 }
 
-/** Whether the address names the endpoint of the protocol itself. */
-export function isResponsesAddress(pathname: string): boolean {
-  return /\/responses\/*$/.test(pathname);
-}
-
 /** The API refuses a lower limit. */
 const MIN_OUTPUT_TOKENS = 16;
 
