@@ -13,7 +13,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 import { generationFields, generationSettingNames } from './generation.js';
@@ -132,7 +132,7 @@ export class UpdateAgentBody extends Input({
     ...AGENT_NAME,
     optional: true,
     pattern: VISIBLE,
-    patternMessage: phrase`must not be empty`,
+    patternMessage: msg`must not be empty`,
   }),
   modelId: Id({ ...MODEL_ID, optional: true }),
 }) {}

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 
 export class AgentDisabledError extends InvalidInputError {
   constructor(agentName: string) {
@@ -27,7 +27,7 @@ export class AgentModelError extends InvalidInputError {
 }
 
 export class TooManyBoundError extends InvalidInputError {
-  constructor(what: Phrase, count: number, limit: number) {
+  constructor(what: Message, count: number, limit: number) {
     super(msg`An agent can have at most ${limit} ${what}, and ${count} were given. Remove some.`);
   }
 }

@@ -5,7 +5,7 @@ import type { Caller } from '../platform/access/index.js';
 import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { Generation, ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
@@ -78,7 +78,7 @@ export class AgentRepository {
   readonly agents: TenantScoped<Agent>;
 
   constructor(private readonly database: Database) {
-    this.agents = new TenantScoped(database, Agent, phrase`The agent`);
+    this.agents = new TenantScoped(database, Agent, msg`The agent`);
   }
 
   async page(caller: Caller, query: AgentListQuery): Promise<Page<Agent>> {

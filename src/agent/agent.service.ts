@@ -6,7 +6,7 @@ import { Database } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { readFilter } from '../metadata/index.js';
@@ -40,7 +40,7 @@ import type {
 import { AgentRuntimes } from './runtime/runtime.registry.js';
 import { AgentTools } from './tool/tool.registry.js';
 
-const LABEL = phrase`The agent`;
+const LABEL = msg`The agent`;
 const MAX_KNOWLEDGE_BASES = 20;
 const MAX_SKILLS = 50;
 const MAX_TOOLS = 50;
@@ -171,7 +171,7 @@ export class AgentService {
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
-    requireUnlimitedKey(caller, 'agents', phrase`agents`);
+    requireUnlimitedKey(caller, 'agents', msg`agents`);
     const values = await this.valuesOf(caller, body);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
@@ -245,7 +245,7 @@ export class AgentService {
 
   private checkSkills(names: readonly string[]): void {
     if (names.length > MAX_SKILLS) {
-      throw new TooManyBoundError(phrase`skills`, names.length, MAX_SKILLS);
+      throw new TooManyBoundError(msg`skills`, names.length, MAX_SKILLS);
     }
     const existingSkills = this.skills.documents.map(({ name }) => name);
     const unknown = names.filter((name) => !existingSkills.includes(name));
@@ -253,8 +253,7 @@ export class AgentService {
   }
 
   private checkTools(names: readonly string[]): void {
-    if (names.length > MAX_TOOLS)
-      throw new TooManyBoundError(phrase`tools`, names.length, MAX_TOOLS);
+    if (names.length > MAX_TOOLS) throw new TooManyBoundError(msg`tools`, names.length, MAX_TOOLS);
     const existingTools = this.toolOptions().map(({ name }) => name);
     const unknown = names.filter((name) => !existingTools.includes(name));
     if (unknown.length > 0) throw new UnknownToolError(unknown, existingTools);
@@ -279,7 +278,7 @@ export class AgentService {
     bound: readonly number[],
   ): Promise<void> {
     if (ids.length > MAX_KNOWLEDGE_BASES) {
-      throw new TooManyBoundError(phrase`knowledge bases`, ids.length, MAX_KNOWLEDGE_BASES);
+      throw new TooManyBoundError(msg`knowledge bases`, ids.length, MAX_KNOWLEDGE_BASES);
     }
     for (const id of ids) {
       if (!bound.includes(id)) await this.knowledge.selectable(caller, id);

@@ -5,7 +5,7 @@ import {
   NotFoundError,
   UnauthenticatedError,
 } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 
 /** The text is not a key, or no key that is stored. */
 export class InvalidApiKeyError extends UnauthenticatedError {
@@ -51,7 +51,7 @@ export class ApiKeySurfaceError extends ForbiddenError {
 
 export class ApiKeyNotFoundError extends NotFoundError {
   constructor() {
-    super(phrase`The API key`);
+    super(msg`The API key`);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../platform/database/index.js';
 import { SERVICE_ACCOUNT } from '../identity/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { ApiKeyListQuery } from './api-key.dto.js';
 import { ApiKey } from './api-key.entity.js';
 
@@ -75,7 +75,7 @@ export class ApiKeyRepository {
   private readonly states = new SharedReads<ApiKeyState | undefined>();
 
   constructor(private readonly database: Database) {
-    this.keys = new TenantScoped(database, ApiKey, phrase`The API key`);
+    this.keys = new TenantScoped(database, ApiKey, msg`The API key`);
   }
 
   /** The key with the id, which is unique in the installation. A request names its key before its tenant is known. */

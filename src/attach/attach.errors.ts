@@ -1,10 +1,10 @@
 import { ConflictError, DomainError, InvalidInputError } from '../platform/error/index.js';
 import type { ErrorCode } from '../platform/error/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
 
 export class DuplicateUploadError extends ConflictError {
   constructor(existingName?: string) {
-    const as = existingName === undefined ? '' : phrase` as ${existingName}`;
+    const as = existingName === undefined ? '' : msg` as ${existingName}`;
     super(
       msg`This file was already uploaded to the knowledge base${as}. Do not upload it twice; to read it again, parse the existing document.`,
     );
@@ -38,10 +38,10 @@ export class UploadFailedError extends DomainError {
     const failures = [first, ...others];
     super(
       data.length === 1
-        ? first.error.message
+        ? first.error.userMessage
         : sentences([
             msg`${failures.length} of ${data.length} files were not stored.`,
-            ...failures.map(({ name, error }) => msg`${name}: ${error.message}`),
+            ...failures.map(({ name, error }) => msg`${name}: ${error.userMessage}`),
           ]),
       { data },
     );

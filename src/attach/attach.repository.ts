@@ -3,7 +3,7 @@ import { Any, Raw } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { jsonPathOf, readFilterText } from '../metadata/index.js';
 import type { AttachListQuery } from './attach.dto.js';
 import { Attachment, AttachmentStatus } from './attachment.entity.js';
@@ -14,7 +14,7 @@ export type NewAttachment = Pick<
 > &
   Partial<Pick<Attachment, 'metadata' | 'remark'>>;
 
-const LABEL = phrase`The document`;
+const LABEL = msg`The document`;
 const { pending, parsing, parsed } = AttachmentStatus;
 
 @Injectable()

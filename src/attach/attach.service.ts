@@ -27,7 +27,7 @@ import type {
   StoredFileInfo,
   UploadedPart,
 } from '../platform/storage/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import type {
   AttachListQuery,
@@ -58,7 +58,7 @@ import { openStoredZip, refusalOf } from './parser/index.js';
 import { LostVectors } from './parsing/lost-vectors.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
-const LABEL = phrase`The document`;
+const LABEL = msg`The document`;
 
 /** Kind that marks the files of documents in the storage. */
 const FILE_KIND = 'attachment';
@@ -66,7 +66,7 @@ const FILE_KIND = 'attachment';
 /** State of the parsing of a document. `reason` says why it failed or what it waits for. */
 export interface ParsingState {
   readonly state: 'waiting' | 'parsed' | 'failed';
-  readonly reason: string | null;
+  readonly reason: Message | null;
 }
 
 /** Options of a document that is created from a received file. */
@@ -150,7 +150,7 @@ export class AttachService {
   /** The source file under the name that the document has now. */
   async open(caller: Caller, id: number): Promise<OpenedFile> {
     const { ossId, name } = await this.readable(caller, id);
-    if (ossId === null) throw new NotFoundError(phrase`The file`);
+    if (ossId === null) throw new NotFoundError(msg`The file`);
     return { ...(await this.storage.open(caller.tenantId, ossId)), originalName: name };
   }
 
@@ -178,7 +178,7 @@ export class AttachService {
     } catch (error) {
       await this.storage.discardUnrecorded([received]);
       if (isUniqueViolation(error, HASH_INDEX)) throw new DuplicateUploadError();
-      if (isForeignKeyViolation(error)) throw new NotFoundError(phrase`The knowledge base`);
+      if (isForeignKeyViolation(error)) throw new NotFoundError(msg`The knowledge base`);
       throw error;
     }
   }
@@ -238,7 +238,7 @@ export class AttachService {
   ): Promise<UploadedAttachmentView[]> {
     const knowledge = await this.knowledge.writable(caller, knowledgeId);
     const metadata = readMetadataText(metadataText);
-    if (parts.length === 0) throw new UnreadableUploadError(phrase`it holds no file`);
+    if (parts.length === 0) throw new UnreadableUploadError(msg`it holds no file`);
     const views: UploadedAttachmentView[] = [];
     const failures: UploadFailure[] = [];
     for (const part of parts) {
@@ -249,7 +249,7 @@ export class AttachService {
         views.push({ id: created.id, name: created.name, status: created.status });
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
-        views.push({ name, error: localized(error.message) });
+        views.push({ name, error: localized(error.userMessage) });
         failures.push({ name, error });
       }
     }

@@ -18,6 +18,7 @@ import { METADATA_TYPES, shownMetadata } from '../metadata/index.js';
 import type { Metadata, MetadataKey } from '../metadata/index.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
+import type { Message } from '../platform/message/index.js';
 
 /** A document of a knowledge base and where its parsing stands. */
 export class AttachmentView extends View({
@@ -112,7 +113,7 @@ export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentV
 function waitingForOf(
   { status, parseRequested, waitingFor }: Attachment,
   ahead: number,
-): string | null {
+): Message | null {
   if (status === AttachmentStatus.parsing) return waitingFor;
   if (status !== AttachmentStatus.pending) return null;
   if (!parseRequested) return msg`Parsing has not been asked for.`;

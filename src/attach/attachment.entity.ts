@@ -19,6 +19,7 @@ import {
   nullable,
   primary,
 } from '../platform/database/index.js';
+import type { Message } from '../platform/message/index.js';
 
 /** Values of `status` on the wire. A cancelled document is failed, with that reason in `failure`. */
 export const AttachmentStatus = { pending: 0, parsing: 1, parsed: 2, failed: 3 } as const;
@@ -53,7 +54,7 @@ export class Attachment {
   @Smallint({ default: AttachmentStatus.pending }) status: number;
 
   /** Cause of a failure; null without one. */
-  @Varchar(500, nullable) failure: string | null;
+  @Jsonb(nullable) failure: Message | null;
 
   /** Remark of a user. */
   @Varchar(500, nullable) remark: string | null;
@@ -75,7 +76,7 @@ export class Attachment {
   @Bigint({ default: 0 }) outputTokens: number;
 
   /** Cause of the wait, such as a provider that asked to slow down. */
-  @Varchar(200, nullable) waitingFor: string | null;
+  @Jsonb(nullable) waitingFor: Message | null;
 
   /** Whether a requested parsing has not ended. Only such rows are swept. */
   @Flag({ default: false }) parseRequested: boolean;

@@ -4,6 +4,7 @@ import { StorageService } from '../platform/storage/index.js';
 import type { StoredFileInfo } from '../platform/storage/index.js';
 import { DocumentParser, openStoredZip, refusalOf } from './parser/index.js';
 import type { DocumentFile } from './parser/index.js';
+import type { Message } from '../platform/message/index.js';
 
 /** The whole of a document in as few pieces as its structure allows, and no character twice. */
 const WHOLE = { textBlockSize: 10_000_000, overlapChar: 0, separator: '' };
@@ -20,7 +21,7 @@ export class DocumentReader {
   async refusal(
     tenantId: string,
     { id, originalName, mimeType, byteSize }: StoredFileInfo,
-  ): Promise<string | undefined> {
+  ): Promise<Message | undefined> {
     const openZip = () =>
       openStoredZip(byteSize, (range) => this.storage.openRange(tenantId, id, range));
     return refusalOf({ name: originalName, mimeType, openZip });

@@ -21,6 +21,8 @@ import type { StoredSource, StoredStep } from './message.entity.js';
 import { StepRepository } from './step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
+import { literal } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 
 /** Time that the end of a stream waits for an unavailable database; longer than a restart takes. */
 const WAIT_MS = 10_000;
@@ -63,7 +65,8 @@ export const keptAnswer: z.ZodType<KeptAnswer> = z.object({
     agentId: z.number().optional(),
     state: z.enum(endedStates),
     finishReason: z.string(),
-    error: z.string().optional(),
+    // Versions before messages kept their templates have stored a text.
+    error: z.union([z.custom<Message>(isObject), z.string().transform(literal)]).optional(),
     usage: z.object({
       inputTokens: z.number(),
       outputTokens: z.number(),

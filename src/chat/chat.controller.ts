@@ -33,7 +33,7 @@ export class ChatErrorFilter implements ExceptionFilter {
     setEnvelopeCode(response, code);
     const writer = new SseWriter(response, PING_DISABLED_MS);
     writer.start();
-    writer.write(errorFrames(error.message, { code, data }));
+    writer.write(errorFrames(error.userMessage, { code, data }));
     writer.end();
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { inlineEnding, listedContent } from './chat.frames.js';
 import type { ChatMessage, StoredSource } from './message.entity.js';
+import { literal } from '../platform/message/index.js';
 
 const ALL = { thinking: true, sources: true, failures: true };
 
@@ -73,7 +74,12 @@ describe('the text in a list', () => {
   });
 
   it('leaves questions as they are', () => {
-    const question = { ...answer, role: 'user', state: 'failed', error: 'E' } as ChatMessage;
+    const question = {
+      ...answer,
+      role: 'user',
+      state: 'failed',
+      error: literal('E'),
+    } as ChatMessage;
     expect(listedContent(question, ALL)).toBe('Two years.');
   });
 });

@@ -89,7 +89,7 @@ export function filesFrame(failed: readonly ChatFile[]): string {
     id: String(id),
     name,
     state,
-    reason: localized(reason ?? ''),
+    reason: reason ? localized(reason) : '',
   }));
   return sseFrame('files', { event: 'files', files });
 }

@@ -12,7 +12,7 @@ import {
   unexpectedMessage,
 } from '../platform/error/index.js';
 import { currentRequest, localized, SseWriter } from '../platform/http/index.js';
-import { asMessage, cut, msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { citationsIn, referenceOf, TurnSources } from '../agent/index.js';
 import { CHAT_LIMITS, estimatingCounter, tokenCounter } from '../model/index.js';
@@ -66,9 +66,6 @@ const MAX_HISTORY_MESSAGES = 20;
 
 /** Unique index of idempotency keys per user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
-
-/** Length of the database column. */
-const MAX_ERROR_CHARS = 500;
 
 const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
 const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
@@ -320,8 +317,7 @@ export class ChatTurn {
     const { caller, plan, body, answer } = turn;
     const { tenantId, userId, inline } = caller;
     const { state, finishReason } = outcome;
-    const error =
-      state === 'failed' ? cut(this.messageOf(outcome.error), MAX_ERROR_CHARS) : undefined;
+    const error = state === 'failed' ? this.messageOf(outcome.error) : undefined;
     const usage = answer.usageFor(messages);
     const citations = answer.sources && citationsIn(answer.text, answer.sources.length);
     const sources = answer.sources?.map((source) => ({
@@ -398,7 +394,7 @@ export class ChatTurn {
 
   private async refusal(caller: Caller, { sessionId }: SendBody): Promise<Error> {
     if (sessionId === undefined || !(await this.turns.ownsSession(caller, sessionId))) {
-      return new NotFoundError(phrase`The chat session`);
+      return new NotFoundError(msg`The chat session`);
     }
     return new TurnInProgressError(await this.turns.leaseSeconds(caller, sessionId));
   }
@@ -406,7 +402,7 @@ export class ChatTurn {
   /** The message of a failure for clients and the stored answer; an unexpected one is only logged. */
   private messageOf(error: unknown): Message {
     const domainError = unavailableError(error) ?? error;
-    if (domainError instanceof DomainError) return domainError.message;
+    if (domainError instanceof DomainError) return domainError.userMessage;
     this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
     return unexpectedMessage(currentRequest()?.id);
   }
@@ -449,7 +445,7 @@ function storedFrames(
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
   if (answer.state === 'failed') {
-    return text + errorFrames(answer.error === null ? INTERRUPTED : asMessage(answer.error));
+    return text + errorFrames(answer.error ?? INTERRUPTED);
   }
   const { structured } = answer;
   const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });

@@ -17,6 +17,7 @@ import {
 import type { ProviderState } from '../provider/index.js';
 import type { CallState, DecidedCall, SourceReference } from '../agent/index.js';
 import type { ChatFile } from './file/chat-file.js';
+import type { Message } from '../platform/message/index.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 
@@ -53,7 +54,7 @@ export class ChatMessage {
   @Bigint(nullable) agentId: number | null;
   @Varchar(20, { default: 'complete' }) state: MessageState;
   @Varchar(40, nullable) finishReason: string | null;
-  @Varchar(500, nullable) error: string | null;
+  @Jsonb(nullable) error: Message | null;
   @Integer(nullable) inputTokens: number | null;
   @Integer(nullable) outputTokens: number | null;
   @Integer({ default: 0 }) totalTokens: number;

@@ -4,7 +4,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
 import { ChatFiles } from './file/chat-files.js';
@@ -36,7 +36,7 @@ export class MessageService {
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
   ) {
-    this.messages = new TenantScoped(database, ChatMessage, phrase`The chat message`);
+    this.messages = new TenantScoped(database, ChatMessage, msg`The chat message`);
   }
 
   async list(caller: Caller, query: MessageListQuery): Promise<Page<MessageView>> {

@@ -4,7 +4,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { EventBus } from '../platform/event/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { toSessionView } from './session.dto.js';
 import type {
   CreateSessionBody,
@@ -28,7 +28,7 @@ export class SessionService {
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
   ) {
-    this.sessions = new TenantScoped(database, ChatSession, phrase`The chat session`);
+    this.sessions = new TenantScoped(database, ChatSession, msg`The chat session`);
   }
 
   async list({ tenantId, userId }: Caller, query: SessionListQuery): Promise<Page<SessionView>> {

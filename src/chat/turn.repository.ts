@@ -7,6 +7,7 @@ import type { ContentPart, ProviderState } from '../provider/index.js';
 import type { ChatFile } from './file/chat-file.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource, StoredStep } from './message.entity.js';
+import type { Message } from '../platform/message/index.js';
 
 /** Position of a turn that does not follow the current branch. */
 export type TurnPlace =
@@ -58,7 +59,7 @@ export interface TurnAnswer {
   readonly agentId?: number | undefined;
   readonly state: MessageState;
   readonly finishReason: string;
-  readonly error?: string | undefined;
+  readonly error?: Message | undefined;
   readonly usage: TurnUsage;
   readonly firstTokenMs?: number | undefined;
   readonly durationMs: number;
@@ -100,7 +101,7 @@ export interface StoredAnswer {
   readonly reasoning: string | null;
   readonly state: MessageState;
   readonly finishReason: string | null;
-  readonly error: string | null;
+  readonly error: Message | null;
   readonly usage: TurnUsage;
   readonly sources: readonly StoredSource[] | null;
   readonly structured: boolean;
@@ -176,7 +177,7 @@ const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
   sources, agent_id, structured, provider_state`;
-const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
+const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9::jsonb, $10::integer, $11::integer, $12::integer,
   $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb`;
 
 /** The answer row of a turn in any state. */
@@ -458,9 +459,9 @@ export class TurnRepository {
        ), answered AS (
          INSERT INTO chat_message
            (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error, parent_id)
-         SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2::text, leaf_id FROM dead
+         SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2::jsonb, leaf_id FROM dead
          UNION ALL
-         SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2,
+         SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2::jsonb,
            question.id
          FROM sessionless JOIN chat_message question
            ON question.tenant_id = sessionless.tenant_id AND question.id = sessionless.question_id

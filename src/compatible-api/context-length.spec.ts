@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asMessage, msg } from '../platform/message/index.js';
+import { english, msg } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
 import { withParameter } from './answer/api.request.js';
 import { anthropicFailure } from './anthropic/anthropic.errors.js';
@@ -10,14 +10,14 @@ import { ResponsesRequest } from './openai/responses/responses.protocol.js';
 const LEAD = msg`The request is too large for the provider (413). Shorten the conversation.`;
 
 function failureWith(vendorText: string, status?: number) {
-  const message = asMessage(vendorText === '' ? LEAD : `${LEAD} It said: ${vendorText}`);
+  const message = vendorText === '' ? LEAD : msg`${LEAD} It said: ${vendorText}`;
   const error = new UpstreamError({
     kind: 'context-length',
     message,
     ...(status !== undefined && { status }),
     ...(vendorText !== '' && { vendorText }),
   });
-  return { code: 500, message, error } as const;
+  return { code: 500, message: error.message, error } as const;
 }
 
 const OPENAI_TEXT = 'This model’s maximum context length is 8192 tokens.';
@@ -54,7 +54,7 @@ describe('a request that is longer than the context window', () => {
   it.each([
     [OPENAI_TEXT, `prompt is too long: ${OPENAI_TEXT}`],
     [ANTHROPIC_TEXT, ANTHROPIC_TEXT],
-    ['', `prompt is too long: ${LEAD}`],
+    ['', `prompt is too long: ${english(LEAD)}`],
   ])('begins as that of Anthropic does: %s', (text, message) => {
     expect(anthropicFailure(failureWith(text, 413))).toMatchObject({
       status: 400,

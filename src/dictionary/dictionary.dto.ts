@@ -16,7 +16,7 @@ import {
   View,
   Whole,
 } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 
 export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
@@ -24,7 +24,7 @@ export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
 const TYPE_NAME = {
   max: 100,
   pattern: DICTIONARY_TYPE_NAME,
-  patternMessage: phrase`must begin with a lower-case letter and contain only a-z, 0-9 and _`,
+  patternMessage: msg`must begin with a lower-case letter and contain only a-z, 0-9 and _`,
   example: 'chat_model_category',
 };
 const SORT = { min: -1_000_000, max: 1_000_000 };

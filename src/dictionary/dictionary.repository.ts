@@ -7,7 +7,7 @@ import {
   TenantScoped,
 } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { DictionaryEntryListQuery, DictionaryTypeListQuery } from './dictionary.dto.js';
 import { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 import {
@@ -38,8 +38,8 @@ export class DictionaryRepository {
   readonly entries: TenantScoped<DictionaryEntry>;
 
   constructor(private readonly database: Database) {
-    this.types = new TenantScoped(database, DictionaryType, phrase`The dictionary type`);
-    this.entries = new TenantScoped(database, DictionaryEntry, phrase`The dictionary entry`);
+    this.types = new TenantScoped(database, DictionaryType, msg`The dictionary type`);
+    this.entries = new TenantScoped(database, DictionaryEntry, msg`The dictionary entry`);
   }
 
   pageOfTypes(tenantId: string, query: DictionaryTypeListQuery): Promise<Page<DictionaryType>> {

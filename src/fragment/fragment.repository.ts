@@ -5,7 +5,7 @@ import type { AnalysedText } from './keyword/text-analysis.js';
 import type { FragmentDraft } from './splitter/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { CreateFragmentBody, FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
 import { jsonPathOf } from '../metadata/index.js';
@@ -76,7 +76,7 @@ export class FragmentRepository {
   readonly fragments: TenantScoped<Fragment>;
 
   constructor(private readonly database: Database) {
-    this.fragments = new TenantScoped(database, Fragment, phrase`The fragment`);
+    this.fragments = new TenantScoped(database, Fragment, msg`The fragment`);
   }
 
   async page(

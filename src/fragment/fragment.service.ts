@@ -5,8 +5,8 @@ import { Database } from '../platform/database/index.js';
 import { InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
@@ -19,8 +19,8 @@ import type { AnalysedText } from './keyword/text-analysis.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import type { DocumentScope, NewFragment } from './fragment.repository.js';
 
-const LABEL = phrase`The fragment`;
-const DOCUMENT = phrase`The document`;
+const LABEL = msg`The fragment`;
+const DOCUMENT = msg`The document`;
 
 const ADDED = msg`Keyword search finds the fragment from now on, vector search does not. Parsing the document again replaces it.`;
 const CHANGED = msg`Keyword search uses the new text from now on, vector search still the old one. Parsing the document again replaces it.`;
@@ -221,7 +221,7 @@ export class FragmentService {
     return analysed;
   }
 
-  private async lock(tenantId: string, attachmentId: number, label: Phrase): Promise<void> {
+  private async lock(tenantId: string, attachmentId: number, label: Message): Promise<void> {
     const locked = await this.fragments.lockDocuments(tenantId, [attachmentId]);
     if (locked.length === 0) throw new NotFoundError(label);
   }

@@ -5,7 +5,7 @@ import { idsOfKey, isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { KnowledgeListQuery } from './knowledge.dto.js';
 import { KnowledgeBase } from './knowledge.entity.js';
 
@@ -19,7 +19,7 @@ export class KnowledgeRepository {
   readonly bases: TenantScoped<KnowledgeBase>;
 
   constructor(private readonly database: Database) {
-    this.bases = new TenantScoped(database, KnowledgeBase, phrase`The knowledge base`);
+    this.bases = new TenantScoped(database, KnowledgeBase, msg`The knowledge base`);
   }
 
   /** The bases that the caller may read. */

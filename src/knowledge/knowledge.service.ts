@@ -6,8 +6,8 @@ import { Database } from '../platform/database/index.js';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
-import type { Message, Phrase } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type {
   CreateKnowledgeBody,
   KnowledgeListQuery,
@@ -36,7 +36,7 @@ import type { KnowledgeValues } from './knowledge.repository.js';
 import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
-const LABEL = phrase`The knowledge base`;
+const LABEL = msg`The knowledge base`;
 
 /** The user has chosen the files for the question, so no fragment is too dissimilar. */
 const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
@@ -73,7 +73,7 @@ export class KnowledgeService {
 
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
-    requireUnlimitedKey(caller, 'knowledgeBases', phrase`knowledge bases`);
+    requireUnlimitedKey(caller, 'knowledgeBases', msg`knowledge bases`);
     const values = valuesOf(body);
     return this.database.transaction(async () => {
       const notice = await this.check(caller, values);
@@ -156,14 +156,14 @@ export class KnowledgeService {
    * The base, if the caller may read it; otherwise NotFoundError for `label`, so that a request for a document discloses
    * nothing about its base.
    */
-  async readable(caller: Caller, id: number, label: Phrase = LABEL): Promise<KnowledgeBase> {
+  async readable(caller: Caller, id: number, label: Message = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.bases.findOne(caller.tenantId, id);
     if (!knowledge || !mayRead(caller, knowledge)) throw new NotFoundError(label);
     return knowledge;
   }
 
   /** Like `readable`; throws ForbiddenError for a base that is shared for reading only. */
-  async writable(caller: Caller, id: number, label: Phrase = LABEL): Promise<KnowledgeBase> {
+  async writable(caller: Caller, id: number, label: Message = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.readable(caller, id, label);
     if (isOfSession(knowledge)) throw new SessionKnowledgeError();
     if (!mayWrite(caller, knowledge)) {

@@ -1,11 +1,11 @@
 import { InvalidInputError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 
 /** A LangChain message that the adapters cannot send. Nothing of the conversation was sent. */
 export class UnsupportedMessageError extends InvalidInputError {
   static part(type: string, role: string): UnsupportedMessageError {
     return new UnsupportedMessageError(
-      msg`A content part of type "${type}" cannot be sent in a message of type ${role}. Send ${role === 'human' ? phrase`text and images` : phrase`text`}.`,
+      msg`A content part of type "${type}" cannot be sent in a message of type ${role}. Send ${role === 'human' ? msg`text and images` : msg`text`}.`,
     );
   }
 

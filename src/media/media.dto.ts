@@ -4,12 +4,13 @@ import {
   Input,
   nullable,
   oneOf,
+  PROPERTY,
   Text,
   text,
   View,
   Whole,
 } from '../platform/http/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 
 const MODEL = 200;
 const TEXT = 100_000;
@@ -25,7 +26,7 @@ const needed = (max: number, description: string, example?: string) =>
     max,
     description,
     ...(example && { example }),
-    missing: msg`$property must not be empty`,
+    missing: msg`${PROPERTY} must not be empty`,
   });
 
 export class ImageBody extends Input({
@@ -103,7 +104,7 @@ export class ContentQuery extends Input({
   model: needed(MODEL, 'The model that the task was given to'),
   predictionId: Text({
     pattern: /^[A-Za-z0-9_-]{1,128}$/,
-    patternMessage: phrase`must be 1 to 128 letters, digits, _ and -`,
+    patternMessage: msg`must be 1 to 128 letters, digits, _ and -`,
     description: 'The id that the task was answered with',
     missing: msg`predictionId must not be empty`,
   }),

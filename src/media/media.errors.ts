@@ -1,6 +1,6 @@
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
-import type { Message, Phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { MediaCategory } from '../model/index.js';
 
 /** The public facts about a failed call: the request id, under which the log has the cause. */
@@ -28,13 +28,13 @@ function failureMessage(requestId: string | undefined): Message {
   return msg`The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
 }
 
-const MADE: Record<MediaCategory | 'edit', Phrase> = {
-  image: phrase`images`,
-  audio: phrase`speech`,
-  video: phrase`videos`,
-  transcription: phrase`transcripts`,
-  moderation: phrase`moderation`,
-  edit: phrase`changes of images`,
+const MADE: Record<MediaCategory | 'edit', Message> = {
+  image: msg`images`,
+  audio: msg`speech`,
+  video: msg`videos`,
+  transcription: msg`transcripts`,
+  moderation: msg`moderation`,
+  edit: msg`changes of images`,
 };
 
 /** The model's provider has a media adapter, but not for this. */

@@ -8,7 +8,7 @@ import {
   readNumber,
 } from './metadata.js';
 import { InvalidInputError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 
 const SIGNS: Readonly<Record<Comparison, string>> = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
@@ -136,7 +136,7 @@ export function keysOf(filter: MetadataFilter): string[] {
   return [filter.key];
 }
 
-const FORMS = phrase`It is a condition {key, op, value}, or {and: […]}, {or: […]} or {not: …}`;
+const FORMS = msg`It is a condition {key, op, value}, or {and: […]}, {or: […]} or {not: …}`;
 
 class FilterReader {
   private conditions = 0;

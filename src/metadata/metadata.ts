@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 
 /** A value on the wire: a text, a date (a text in the form of one), a number or a list of texts. */
 export type MetadataValue = string | number | readonly string[];
@@ -50,7 +51,7 @@ export function readMetadata(input: unknown): StoredMetadata {
   }
   const metadata: StoredMetadata = Object.fromEntries(
     entries.map(([name, value]) => {
-      const key = readKey(name, phrase`a key of metadata`);
+      const key = readKey(name, msg`a key of metadata`);
       return [key, readValue(value, `metadata${placeOf(key)}`)];
     }),
   );
@@ -84,7 +85,7 @@ export function shownMetadata(metadata: StoredMetadata): Metadata {
 }
 
 /** The key in the form in which it is stored. `what` names it in the error. */
-export function readKey(input: unknown, what: string): string {
+export function readKey(input: unknown, what: string | Message): string {
   if (typeof input !== 'string') throw new InvalidInputError(msg`${what} must be text.`);
   const key = input.normalize('NFC');
   if (key.length <= MAX_KEY_CHARS && KEY.test(key)) return key;

@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import { asMessage } from '../platform/message/index.js';
+import { literal } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
 import { smallerBatch } from './model.findings.js';
 
 function refusal(vendorText: string, status = 400): UpstreamError {
-  const message = asMessage(vendorText);
+  const message = literal(vendorText);
   return new UpstreamError({ kind: 'invalid-request', status, message, vendorText });
 }
 
@@ -72,8 +72,8 @@ it.each([
 
 it('a single text and other failures are not divided', () => {
   expect(smallerBatch(refusal('batch size must be at most 1'), 1)).toBeUndefined();
-  const message = asMessage('batch size must be at most 10');
-  const vendorText = message.toString();
+  const vendorText = 'batch size must be at most 10';
+  const message = literal(vendorText);
   const failure = new UpstreamError({ kind: 'overloaded', retryable: true, message, vendorText });
   expect(smallerBatch(failure, 64)).toBeUndefined();
   expect(smallerBatch(new Error('batch size must be at most 10'), 64)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage } from '../provider/index.js';
-import { asMessage } from '../platform/message/index.js';
+import { literal } from '../platform/message/index.js';
 import { estimateMessageTokens, LearnedWindow, REMOVED_RESULT, shortened } from './model-window.js';
 
 const words = (count: number): string => 'word '.repeat(count);
@@ -24,7 +24,7 @@ const LONG: ChatMessage[] = [
 ];
 const tokensOf = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-const error = new UpstreamError({ kind: 'context-length', message: asMessage('Too long.') });
+const error = new UpstreamError({ kind: 'context-length', message: literal('Too long.') });
 
 describe('a conversation that is too long', () => {
   it.each([

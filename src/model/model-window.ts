@@ -150,7 +150,7 @@ export class LearnedWindow {
 
 function withAdvice(error: UpstreamError): UpstreamError {
   return error.withMessage(
-    msg`${error.message} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.`,
+    msg`${error.userMessage} Nothing more of the conversation can be left out. Start a new conversation, send less at once, or choose a model with a larger context window.`,
   );
 }
 

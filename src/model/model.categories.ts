@@ -1,9 +1,9 @@
-import { phrase } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 
 interface ModelCategory {
   /** What its models are for, in messages. */
-  readonly purpose: Phrase;
+  readonly purpose: Message;
   /** The adapters that call its models. */
   readonly adapters: 'chat' | 'embedding' | 'rerank' | 'media';
   /** Input and output in OpenRouter's terms (https://openrouter.ai/docs/models, November 2026). */
@@ -18,37 +18,37 @@ const RESERVED = null;
 /** The categories of models, in the order of the API. */
 const CATEGORIES = {
   chat: {
-    purpose: phrase`chat`,
+    purpose: msg`chat`,
     adapters: 'chat',
     modalities: [['text'], ['text']],
     isServed: true,
   },
   vector: {
-    purpose: phrase`embedding`,
+    purpose: msg`embedding`,
     adapters: 'embedding',
     modalities: [['text'], ['embeddings']],
     isServed: true,
   },
   rerank: {
-    purpose: phrase`reranking`,
+    purpose: msg`reranking`,
     adapters: 'rerank',
     modalities: [['text'], ['rerank']],
     isServed: true,
   },
   image: {
-    purpose: phrase`images`,
+    purpose: msg`images`,
     adapters: 'media',
     modalities: [['text'], ['image']],
     isServed: true,
   },
   audio: {
-    purpose: phrase`speech`,
+    purpose: msg`speech`,
     adapters: 'media',
     modalities: [['text'], ['audio']],
     isServed: true,
   },
   video: {
-    purpose: phrase`videos`,
+    purpose: msg`videos`,
     adapters: 'media',
     modalities: [['text'], ['video']],
     isServed: false,
@@ -57,13 +57,13 @@ const CATEGORIES = {
   ppt: RESERVED,
   music: RESERVED,
   transcription: {
-    purpose: phrase`transcription`,
+    purpose: msg`transcription`,
     adapters: 'media',
     modalities: [['audio'], ['text']],
     isServed: true,
   },
   moderation: {
-    purpose: phrase`moderation`,
+    purpose: msg`moderation`,
     adapters: 'media',
     modalities: [['text'], ['moderation']],
     isServed: true,
@@ -90,7 +90,7 @@ export function storedCategory(category: string): string {
 }
 
 /** What models of the category are for. */
-export function purposeOf(category: CalledCategory): Phrase {
+export function purposeOf(category: CalledCategory): Message {
   return CATEGORIES[category].purpose;
 }
 

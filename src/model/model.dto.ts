@@ -11,11 +11,12 @@ import {
   Nested,
   OneOf,
   pageFields,
+  ruleText,
   Text,
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
 import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
 import { MODEL_CATEGORIES } from './model.categories.js';
@@ -28,7 +29,7 @@ const MODEL_NAME = {
 };
 const PROVIDER_CODE = { max: 50, example: 'custom_api' };
 const UNKNOWN = '; empty: unknown';
-const NOT_EMPTY = { pattern: VISIBLE, patternMessage: phrase`must not be empty` };
+const NOT_EMPTY = { pattern: VISIBLE, patternMessage: msg`must not be empty` };
 
 export class ModelListQuery extends Input({
   ...pageFields(
@@ -93,8 +94,10 @@ function ModelKeyList(): PropertyDecorator {
       description: `Further keys, at most ${MAX_KEY_COUNT}: replaces those that there are. Categories chat, vector and rerank`,
     }),
     IsOptional(),
-    IsArray({ message: msg`keys must be a list` }),
-    ArrayMaxSize(MAX_KEY_COUNT, { message: msg`keys has more than ${MAX_KEY_COUNT} entries` }),
+    IsArray({ message: ruleText(msg`keys must be a list`) }),
+    ArrayMaxSize(MAX_KEY_COUNT, {
+      message: ruleText(msg`keys has more than ${MAX_KEY_COUNT} entries`),
+    }),
     Nested(() => ModelKeyBody, {
       each: true,
       message: msg`each entry of keys must be an object`,

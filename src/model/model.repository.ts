@@ -5,7 +5,7 @@ import { CONFIG, TextSealer } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { storedCategory } from './model.categories.js';
 import { Model, ModelKey } from './model.entity.js';
 import { idsOfKey } from '../platform/access/index.js';
@@ -90,7 +90,7 @@ export class ModelKeyRepository {
     private readonly database: Database,
     private readonly vault: CredentialVault,
   ) {
-    this.keys = new TenantScoped(database, ModelKey, phrase`The API key`);
+    this.keys = new TenantScoped(database, ModelKey, msg`The API key`);
   }
 
   /** The keys of all the models, in the order in which they were added. */
@@ -187,7 +187,7 @@ export class ModelRepository {
     private readonly database: Database,
     private readonly vault: CredentialVault,
   ) {
-    this.models = new TenantScoped(database, Model, phrase`The model`);
+    this.models = new TenantScoped(database, Model, msg`The model`);
   }
 
   /** Lists models, newest first. */

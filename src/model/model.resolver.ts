@@ -18,7 +18,7 @@ import type {
   RerankAdapter,
 } from '../provider/index.js';
 import { DomainError } from '../platform/error/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
 import {
@@ -230,7 +230,7 @@ export class ModelResolver {
 
   /** The model with each of its keys, as calls choose from them. None for a model that cannot be called. */
   async keysOf(caller: ModelCaller, id: number): Promise<readonly ResolvedModel[]> {
-    requireWithinKey(caller, 'models', [id], phrase`The model`);
+    requireWithinKey(caller, 'models', [id], msg`The model`);
     const model = await this.models.get(caller.tenantId, id);
     const category = storedCategory(model.category);
     if (!hasFallbacks(category)) return [];
@@ -285,7 +285,7 @@ export class ModelResolver {
 
   /** The model with the id, of any category, for a test of its connection. */
   async resolveForTest(caller: ModelCaller, id: number): Promise<ResolvedModel> {
-    requireWithinKey(caller, 'models', [id], phrase`The model`);
+    requireWithinKey(caller, 'models', [id], msg`The model`);
     return this.resolved(caller, await this.models.get(caller.tenantId, id));
   }
 

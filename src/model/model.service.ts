@@ -21,8 +21,8 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { allOf, msg, phrase, sentences } from '../platform/message/index.js';
-import type { Message, Phrase } from '../platform/message/index.js';
+import { allOf, msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
 import { CredentialRequiredError, FallbackError } from './model.errors.js';
@@ -40,7 +40,7 @@ import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 
-const LABEL = phrase`The model`;
+const LABEL = msg`The model`;
 
 /** Lets the stored key of a model go to another address. */
 const MOVE_CREDENTIAL = 'system:model:credential';
@@ -143,7 +143,7 @@ export class ModelService {
 
   async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
-    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireUnlimitedKey(caller, 'models', msg`models`);
     const { authType = defaultAuthType(body.providerCode) } = body;
     const { values, apiKey, keys = [] } = readModel({ ...body, authType }, authType);
     requireWithinKey(caller, 'models', values.fallbackIds ?? [], LABEL);
@@ -219,7 +219,7 @@ export class ModelService {
   async changeKeys(caller: Caller, body: BatchKeyBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { providerCode } = body;
-    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireUnlimitedKey(caller, 'models', msg`models`);
     const apiKey = readKey(body.apiKey);
     return this.database.transaction(async () => {
       await this.providers.requireEnabled(tenantId, providerCode);
@@ -230,7 +230,7 @@ export class ModelService {
       await this.models.setKeys(tenantId, ids, apiKey);
       for (const id of ids) await this.record(caller, 'credential-change', id);
       await this.revision.increment(tenantId);
-      const models = ids.length === 1 ? phrase`1 model` : phrase`${ids.length} models`;
+      const models = ids.length === 1 ? msg`1 model` : msg`${ids.length} models`;
       return new Answer(null, msg`The API key of ${models} of ${providerCode} was replaced.`);
     });
   }
@@ -450,16 +450,16 @@ function alsoAffected(lost: LostUses): Message[] {
   return parts.length === 0 ? [] : [msg`Also affected: ${allOf(parts)}.`];
 }
 
-function usesOf({ knowledgeBases, agents, apiKeys, fallbacks }: LostUses): Phrase[] {
-  const parts: Phrase[] = [];
-  if (knowledgeBases === 1) parts.push(phrase`1 knowledge base`);
-  if (knowledgeBases > 1) parts.push(phrase`${knowledgeBases} knowledge bases`);
-  if (agents === 1) parts.push(phrase`1 agent`);
-  if (agents > 1) parts.push(phrase`${agents} agents`);
-  if (apiKeys === 1) parts.push(phrase`1 API key limited to chosen models`);
-  if (apiKeys > 1) parts.push(phrase`${apiKeys} API keys limited to chosen models`);
-  if (fallbacks === 1) parts.push(phrase`1 model that loses a fallback`);
-  if (fallbacks > 1) parts.push(phrase`${fallbacks} models that lose a fallback`);
+function usesOf({ knowledgeBases, agents, apiKeys, fallbacks }: LostUses): Message[] {
+  const parts: Message[] = [];
+  if (knowledgeBases === 1) parts.push(msg`1 knowledge base`);
+  if (knowledgeBases > 1) parts.push(msg`${knowledgeBases} knowledge bases`);
+  if (agents === 1) parts.push(msg`1 agent`);
+  if (agents > 1) parts.push(msg`${agents} agents`);
+  if (apiKeys === 1) parts.push(msg`1 API key limited to chosen models`);
+  if (apiKeys > 1) parts.push(msg`${apiKeys} API keys limited to chosen models`);
+  if (fallbacks === 1) parts.push(msg`1 model that loses a fallback`);
+  if (fallbacks > 1) parts.push(msg`${fallbacks} models that lose a fallback`);
   return parts;
 }
 

@@ -11,13 +11,13 @@ import {
 } from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 import { InvalidInputError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 
 const INTEGER = 2_147_483_647;
 const CODE = {
   max: 50,
   pattern: /^[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u,
-  patternMessage: phrase`must not be empty or hold spaces or invisible characters`,
+  patternMessage: msg`must not be empty or hold spaces or invisible characters`,
 };
 const STATUS = '0 enabled, 1 disabled';
 

@@ -8,7 +8,7 @@ import {
   TenantScoped,
 } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
 import type { ProviderListQuery, ProviderInput } from './provider.dto.js';
 import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
 
@@ -37,7 +37,7 @@ export class ProviderUnavailableError extends DomainError {
 
 type ProviderChange = ProviderInput & { readonly providerCode?: string | undefined };
 
-const LABEL = phrase`The provider`;
+const LABEL = msg`The provider`;
 /** The index that stands behind "one code once per tenant" when two requests race. */
 const CODE_INDEX = 'provider_code';
 

@@ -7,8 +7,8 @@ import type { ModelUse } from '../model/index.js';
 import type { ModelUser } from '../usage/index.js';
 import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
-import { msg, phrase, sentences } from '../platform/message/index.js';
-import type { Message, Phrase } from '../platform/message/index.js';
+import { msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
@@ -132,8 +132,8 @@ export class RetrievalService {
     const ranking = await this.ranked(fragmentsOf(selected, live), request, settings);
     const notices = [
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
-      failureNotice(phrase`Vector`, vector),
-      failureNotice(phrase`Keyword`, keyword),
+      failureNotice(msg`Vector`, vector),
+      failureNotice(msg`Keyword`, keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
       selected.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
@@ -291,7 +291,8 @@ export class RetrievalService {
       if (!(error instanceof DomainError)) {
         this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }
-      const failure = error instanceof DomainError ? error.message : msg`The log has the reason.`;
+      const failure =
+        error instanceof DomainError ? error.userMessage : msg`The log has the reason.`;
       const report = { hits: 0, milliseconds: took(), failure };
       return { hits: [], report, error: asError(error) };
     }
@@ -338,7 +339,7 @@ export class RetrievalService {
     error: unknown,
   ): Ranking {
     this.logger.warn({ msg: 'Reranking failed', err: error });
-    const reason = error instanceof DomainError ? error.message : msg`The log has the reason.`;
+    const reason = error instanceof DomainError ? error.userMessage : msg`The log has the reason.`;
     return {
       state: 'fallback',
       ...cut(candidates, settings),
@@ -439,7 +440,7 @@ function withVectorScore(
 }
 
 function failureNotice(
-  channel: Phrase,
+  channel: Message,
   result: ChannelResult<unknown> | null,
 ): Message | undefined {
   if (result?.report.failure === undefined) return undefined;

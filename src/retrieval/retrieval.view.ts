@@ -12,7 +12,7 @@ import {
   text,
   View,
 } from '../platform/http/index.js';
-import { asMessage, sentences } from '../platform/message/index.js';
+import { sentences } from '../platform/message/index.js';
 import type {
   ChannelReport,
   Explanation,
@@ -115,9 +115,9 @@ export function toRetrievalAnswer(
   );
 }
 
-function shown(report: ChannelReport): ChannelReport {
+function shown(report: ChannelReport): object {
   const { failure } = report;
-  return failure === undefined ? report : { ...report, failure: asMessage(localized(failure)) };
+  return failure === undefined ? report : { ...report, failure: localized(failure) };
 }
 
 function toView(fragment: RetrievedFragment, explain: boolean): RetrievedFragmentView {

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import type { Message, Phrase } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
 
@@ -65,7 +65,7 @@ export const SKILL_LIMITS = {
 export class InvalidSkillError extends InvalidInputError {}
 
 export class SkillResourcePathError extends InvalidInputError {
-  constructor(path: string, why: Phrase) {
+  constructor(path: string, why: Message) {
     super(
       msg`The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the folder of the skill, for example references/guide.md.`,
     );

@@ -3,6 +3,7 @@ import { Injectable, Module } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import type { SkillInfo, SkillRoot, SkillScan } from './skill-text.js';
 import { scanSkills } from './skill.scan.js';
+import { english } from '../platform/message/index.js';
 
 /** Folder next to this file, independent of the working directory. The build copies it. */
 const DOCUMENTS: SkillRoot = {
@@ -19,7 +20,7 @@ export class SkillCatalogue implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const { skills, skipped } = await this.scan([DOCUMENTS], new AbortController().signal);
     if (skills.length === 0 || skipped.length > 0) {
-      const problems = skipped.map(({ path, reason }) => `${path}: ${reason}`).join(' ');
+      const problems = skipped.map(({ path, reason }) => `${path}: ${english(reason)}`).join(' ');
       throw new Error(
         `The built-in skills in ${DOCUMENTS.base} cannot be read. Build again. ${problems}`,
       );

@@ -1,7 +1,7 @@
 import { NotFoundError } from '../platform/error/index.js';
 import { closing, ObstacleError, OpenFolder } from '../platform/filesystem/index.js';
-import { msg, phrase } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import {
   SkillResourcePathError,
   readSkillText,
@@ -22,20 +22,19 @@ const MAX_NAME_BYTES = 255;
  * spelling is a different file. SkillResourcePathError for every path that could lead outside; `..` is always refused.
  */
 export function resourceNames(path: string): readonly string[] {
-  const refuse = (why: Phrase): never => {
+  const refuse = (why: Message): never => {
     throw new SkillResourcePathError(path, why);
   };
-  if (path === '') refuse(phrase`is empty`);
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
-    refuse(phrase`is longer than ${MAX_PATH_BYTES} bytes`);
-  if (/[\x00-\x1f\x7f]/.test(path)) refuse(phrase`contains a control character`);
-  if (path.includes('\\')) refuse(phrase`contains a backslash; separate names with /`);
-  if (path.startsWith('/') || /^[a-z]:/i.test(path)) refuse(phrase`is absolute`);
+  if (path === '') refuse(msg`is empty`);
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) refuse(msg`is longer than ${MAX_PATH_BYTES} bytes`);
+  if (/[\x00-\x1f\x7f]/.test(path)) refuse(msg`contains a control character`);
+  if (path.includes('\\')) refuse(msg`contains a backslash; separate names with /`);
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) refuse(msg`is absolute`);
   const names = path.split('/').filter((name) => name !== '.');
-  if (names.includes('..')) refuse(phrase`contains ..`);
-  if (names.length === 0 || names.includes('')) refuse(phrase`does not name a file`);
+  if (names.includes('..')) refuse(msg`contains ..`);
+  if (names.length === 0 || names.includes('')) refuse(msg`does not name a file`);
   if (names.some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
-    refuse(phrase`contains a name of more than ${MAX_NAME_BYTES} bytes`);
+    refuse(msg`contains a name of more than ${MAX_NAME_BYTES} bytes`);
   }
   return names;
 }
@@ -104,17 +103,17 @@ function refusal(
   switch (error.obstacle) {
     case 'missing':
     case 'no-folder':
-      return new NotFoundError(phrase`The file ${path} of the skill ${skill.name}`);
+      return new NotFoundError(msg`The file ${path} of the skill ${skill.name}`);
     case 'too-large':
       return new SkillResourceTooLargeError(path, limit);
     case 'link':
-      return new SkillResourcePathError(path, phrase`leads over a symbolic link`);
+      return new SkillResourcePathError(path, msg`leads over a symbolic link`);
     case 'no-file':
-      return new SkillResourcePathError(path, phrase`does not name a regular file`);
+      return new SkillResourcePathError(path, msg`does not name a regular file`);
     case 'denied':
       return new SkillResourcePathError(
         path,
-        phrase`names a file that the service is not permitted to read`,
+        msg`names a file that the service is not permitted to read`,
       );
   }
 }

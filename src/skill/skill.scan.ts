@@ -198,7 +198,7 @@ class Scan {
         if (error.obstacle === 'missing' && mayBeMissing) return;
         this.skip(path, REASONS[error.obstacle]);
       } else if (error instanceof InvalidSkillError) {
-        this.skip(path, error.message);
+        this.skip(path, error.userMessage);
       } else if (isSystemError(error)) {
         this.skip(path, msg`It cannot be read (${error.code}). Check the file system.`);
       } else throw error;

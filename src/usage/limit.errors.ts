@@ -1,6 +1,6 @@
 import { ConflictError, InvalidInputError, TooManyRequestsError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
-import type { Message, Phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { LimitMeasure, LimitScope } from './limit.entity.js';
 
 /** A limit that refuses a call. */
@@ -23,19 +23,19 @@ export interface Refusal extends ReachedLimit {
   readonly retrySeconds: number;
 }
 
-const SCOPE_NAMES: Readonly<Record<LimitScope, Phrase>> = {
-  tenant: phrase`the tenant`,
-  user: phrase`the user`,
-  key: phrase`the API key`,
-  model: phrase`the model`,
+const SCOPE_NAMES: Readonly<Record<LimitScope, Message>> = {
+  tenant: msg`the tenant`,
+  user: msg`the user`,
+  key: msg`the API key`,
+  model: msg`the model`,
 };
 
-const MEASURE_NAMES: Readonly<Record<LimitMeasure, Phrase>> = {
-  'requests-minute': phrase`requests per minute`,
-  'tokens-day': phrase`tokens per day`,
-  'tokens-month': phrase`tokens per month`,
-  'cost-day': phrase`cost per day`,
-  'cost-month': phrase`cost per month`,
+const MEASURE_NAMES: Readonly<Record<LimitMeasure, Message>> = {
+  'requests-minute': msg`requests per minute`,
+  'tokens-day': msg`tokens per day`,
+  'tokens-month': msg`tokens per month`,
+  'cost-day': msg`cost per day`,
+  'cost-month': msg`cost per month`,
 };
 
 /** A limit of the tenant refuses a call of a model; no service was called. */

@@ -6,7 +6,7 @@ import type { Config } from '../platform/config/index.js';
 import { Database, TenantScoped } from '../platform/database/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import type { LimitListQuery } from './limit.dto.js';
 import { UsageLimit } from './limit.entity.js';
 import type { LimitScope } from './limit.entity.js';
@@ -76,7 +76,7 @@ export class LimitRepository {
     private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
   ) {
-    this.limits = new TenantScoped(database, UsageLimit, phrase`The limit`);
+    this.limits = new TenantScoped(database, UsageLimit, msg`The limit`);
   }
 
   /** All limits of the tenant, for its calls. */

@@ -7,8 +7,8 @@ import { Database, isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { wireTime } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { phrase } from '../platform/message/index.js';
-import type { Phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { UsageLedger } from './usage.ledger.js';
 import type { ChangedLimitDto, LimitListQuery, NewLimitDto } from './limit.dto.js';
 import type { LimitScope, UsageLimit } from './limit.entity.js';
@@ -27,10 +27,10 @@ const MAX_LIMIT_COUNT = 200;
 type SubjectField = 'userId' | 'apiKeyId' | 'modelId';
 
 /** The field with the id, and what it names. */
-const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Phrase]>> = {
-  userId: ['user', phrase`The user`],
-  apiKeyId: ['key', phrase`The API key`],
-  modelId: ['model', phrase`The model`],
+const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Message]>> = {
+  userId: ['user', msg`The user`],
+  apiKeyId: ['key', msg`The API key`],
+  modelId: ['model', msg`The model`],
 };
 
 const SUBJECT_FIELDS = Object.keys(SUBJECTS) as SubjectField[];
@@ -60,7 +60,7 @@ export class LimitService {
   async create(caller: Caller, limit: NewLimitDto): Promise<LimitView> {
     const { tenantId, userId: createBy } = caller;
     const { measure, cap } = limit;
-    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireUnlimitedKey(caller, 'models', msg`models`);
     requireCap(measure, cap);
     await this.checkSubject(tenantId, limit);
     // Usage counts from the beginning of the period.
@@ -76,7 +76,7 @@ export class LimitService {
 
   async update(caller: Caller, { id, cap }: ChangedLimitDto): Promise<LimitView> {
     const { tenantId } = caller;
-    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireUnlimitedKey(caller, 'models', msg`models`);
     await this.change(caller, async () => {
       const before = await this.repository.limits.lock(tenantId, id);
       requireCap(before.measure, cap);
@@ -87,7 +87,7 @@ export class LimitService {
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
-    requireUnlimitedKey(caller, 'models', phrase`models`);
+    requireUnlimitedKey(caller, 'models', msg`models`);
     const { tenantId } = caller;
     await this.change(caller, async () => {
       const limits = await this.repository.withIds(tenantId, ids);

@@ -1,5 +1,5 @@
 import { isForeignKeyViolation } from '../platform/database/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { msg } from '../platform/message/index.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from './vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 import { PgvectorRepository } from './vector.repository.js';
@@ -19,7 +19,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     entries: readonly VectorEntry[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call(phrase`store vectors`, signal, async () => {
+    await this.call(msg`store vectors`, signal, async () => {
       for (const batch of batchesOf(entries, STATEMENT)) {
         signal.throwIfAborted();
         await this.insert(scope, batch);
@@ -32,7 +32,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     fragmentIds: readonly number[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call(phrase`remove vectors`, signal, () =>
+    await this.call(msg`remove vectors`, signal, () =>
       this.vectors.removeFragments(scope, fragmentIds),
     );
   }
@@ -42,21 +42,21 @@ export abstract class RelationalVectorStore extends VectorStore {
     attachmentId: number,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call(phrase`remove vectors`, signal, async () => {
+    await this.call(msg`remove vectors`, signal, async () => {
       await this.vectors.removeAttachment(scope, attachmentId);
       assertNoneLeft(await this.vectors.count(scope, attachmentId));
     });
   }
 
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
-    await this.call(phrase`remove vectors`, signal, async () => {
+    await this.call(msg`remove vectors`, signal, async () => {
       await this.vectors.removeKnowledge(scope);
       assertNoneLeft(await this.vectors.count(scope));
     });
   }
 
   override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
-    await this.call(phrase`remove vectors`, signal, async () => {
+    await this.call(msg`remove vectors`, signal, async () => {
       await this.vectors.removeTenant(tenantId);
       assertNoneLeft(await this.vectors.countOfTenant(tenantId));
     });
@@ -67,13 +67,13 @@ export abstract class RelationalVectorStore extends VectorStore {
     attachmentId: number | undefined,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.call(phrase`count vectors`, signal, () => this.vectors.count(scope, attachmentId));
+    return this.call(msg`count vectors`, signal, () => this.vectors.count(scope, attachmentId));
   }
 
   override async scopes(
     signal: AbortSignal,
   ): Promise<(VectorScope & { readonly count: number })[]> {
-    return this.call(phrase`list vectors`, signal, () => this.vectors.scopes());
+    return this.call(msg`list vectors`, signal, () => this.vectors.scopes());
   }
 
   override async fragmentIds(
@@ -81,7 +81,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     page: { readonly after: number; readonly limit: number },
     signal: AbortSignal,
   ): Promise<number[]> {
-    return this.call(phrase`list vectors`, signal, () => this.vectors.fragmentIds(scope, page));
+    return this.call(msg`list vectors`, signal, () => this.vectors.fragmentIds(scope, page));
   }
 
   protected async insert(scope: VectorScope, batch: readonly VectorEntry[]): Promise<void> {
@@ -131,7 +131,7 @@ export class PgvectorVectorStore extends RelationalVectorStore {
     query: VectorQuery,
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
-    return this.call(phrase`search vectors`, signal, async () =>
+    return this.call(msg`search vectors`, signal, async () =>
       orderedHits(await this.vectors.nearest(scope, query), query),
     );
   }

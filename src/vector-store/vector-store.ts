@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Message, Phrase } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { Database, isUnavailable } from '../platform/database/index.js';
 import { unlessAborted } from '../platform/dependency/index.js';
 import { DomainError, InvalidInputError, UnavailableError } from '../platform/error/index.js';
-import { msg, phrase } from '../platform/message/index.js';
+import { english, msg } from '../platform/message/index.js';
 import { TenantLifecycle } from '../platform/access/index.js';
 
 /** The owner of vectors: every read and write is limited to it. */
@@ -101,7 +101,11 @@ export abstract class VectorStore {
    * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
    * finish; any other failure is logged and becomes a VectorStoreError, except for an outage.
    */
-  protected async call<T>(action: Phrase, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  protected async call<T>(
+    action: Message,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const store = this.code;
     try {
       return await unlessAborted(signal, work);
@@ -110,7 +114,12 @@ export abstract class VectorStore {
       // The error is that of the store, or of the database that contains the store. Its change of state is logged.
       if (isUnavailable(error)) throw error;
       if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
-        logger.warn({ msg: 'Vector store call failed', store, action, err: error });
+        logger.warn({
+          msg: 'Vector store call failed',
+          store,
+          action: english(action),
+          err: error,
+        });
       }
       if (error instanceof VectorStoreError) throw error;
       throw new VectorStoreError(
@@ -164,7 +173,7 @@ export function batchesOf(entries: readonly VectorEntry[], limits: BatchLimits):
 export class AbsentStoreError extends UnavailableError {
   constructor(code: string) {
     super(
-      phrase`The vector store`,
+      msg`The vector store`,
       undefined,
       msg`The vectors of this knowledge base are in the vector store ${code}, which this installation does not run. Ask an administrator to set it up again, or save the base with reindex: true.`,
     );

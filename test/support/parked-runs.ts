@@ -19,6 +19,7 @@ import { WorkspaceLockRepository } from '../../src/harness/store/workspace-lock.
 import { JobQueue } from '../../src/platform/queue/index.js';
 import { freshKey } from './harness.js';
 import type { Plinth } from './plinth.js';
+import { literal } from '../../src/platform/message/index.js';
 
 /** A tool call of a parked run, before anybody has decided about it. */
 export interface ParkedCall {
@@ -133,7 +134,7 @@ export class ParkedRuns {
         await this.effects.start(writer.run, id, { fence: 1, boot: 'gone', operations });
         await this.effects.markUncertain(writer.run, id);
       }
-      writer.set({ errorCode: 'uncertain_tool_effect', errorMessage: 'Nobody knows.' });
+      writer.set({ errorCode: 'uncertain_tool_effect', errorMessage: literal('Nobody knows.') });
       writer.park('EFFECT');
       const data = { waitKind: 'EFFECT', code: 'uncertain_tool_effect', message: 'x' } as const;
       writer.event('run.suspended', { ...writer.statusData, ...data, effectIds: ids });
@@ -145,7 +146,7 @@ export class ParkedRuns {
   async provider(sessionId: string): Promise<ParkedRun> {
     return this.park(sessionId, 'PROVIDER', async (writer) => {
       const error = { code: 'model_unavailable', message: 'The service is away.' };
-      writer.set({ errorCode: error.code, errorMessage: error.message });
+      writer.set({ errorCode: error.code, errorMessage: literal(error.message) });
       writer.park('PROVIDER');
       writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', ...error });
       return [];
@@ -296,6 +297,6 @@ function askOf({ toolName, input, grants = [] }: ParkedCall, toolCallId: string)
     preview: { command: null, files: [], diff: null, diffTruncated: false },
     subjectHash: subjectHash({ toolName, input, operations: [] }),
     grants,
-    notes: ['It can be undone.'],
+    notes: [literal('It can be undone.')],
   };
 }

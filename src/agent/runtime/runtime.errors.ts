@@ -1,6 +1,6 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import type { LimitReached } from './agent-runtime.js';
 
 export class UnknownRuntimeError extends InvalidInputError {
@@ -19,10 +19,10 @@ export class ModelWithoutToolsError extends InvalidInputError {
   }
 }
 
-const REACHED: Readonly<Record<LimitReached, Phrase>> = {
-  'max-steps': phrase`its limit of steps`,
-  'max-tool-calls': phrase`the limit of tool calls in one answer`,
-  'max-tokens': phrase`the limit of tokens of one answer`,
+const REACHED: Readonly<Record<LimitReached, Message>> = {
+  'max-steps': msg`its limit of steps`,
+  'max-tool-calls': msg`the limit of tool calls in one answer`,
+  'max-tokens': msg`the limit of tokens of one answer`,
 };
 
 export class NoAnswerInLimitsError extends DomainError {

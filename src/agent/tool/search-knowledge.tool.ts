@@ -33,6 +33,7 @@ import {
 } from './quoted-fragments.js';
 import type { QuotedFragments } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
+import { english } from '../../platform/message/index.js';
 
 const DEFAULT_LIMIT = 8;
 const MAX_FRAGMENTS = 20;
@@ -295,7 +296,7 @@ function remarksOf(searches: readonly BaseSearch[]): string {
     const name = shownName(search.knowledge.name);
     return 'failure' in search
       ? [`The knowledge base "${name}" could not be searched. ${search.failure}`]
-      : search.result.notices.map((notice) => `Knowledge base "${name}": ${notice}`);
+      : search.result.notices.map((notice) => `Knowledge base "${name}": ${english(notice)}`);
   });
   return remarks.join('\n').slice(0, REMARKS / 2);
 }

@@ -17,6 +17,7 @@ import type { Attachment } from '../attachment.entity.js';
 import { ParsingQueue } from '../parsing/parsing.queue.js';
 import { isSkipped, loadFolder } from './folder.loader.js';
 import type { FoundFile, SkippedEntry } from './folder.loader.js';
+import { english } from '../../platform/message/index.js';
 
 /** The permissions that storing, replacing and parsing again take. */
 const PERMISSIONS = ['system:attach:add', 'system:attach:edit', 'system:attach:remove'];
@@ -155,7 +156,10 @@ export class FolderImport {
       const done = parsed.length + failed.length;
       report({ step: 'parsing', done, total: ours.length });
       if (done === ours.length) {
-        const reasons = failed.map(({ name, failure }) => ({ name, reason: failure ?? '' }));
+        const reasons = failed.map(({ name, failure }) => ({
+          name,
+          reason: failure ? english(failure) : '',
+        }));
         return { parsed: done - failed.length, failed: reasons };
       }
       await sleep(LOOK_MS, undefined, { signal });

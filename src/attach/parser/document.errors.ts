@@ -1,21 +1,14 @@
 import { DomainError } from '../../platform/error/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import type { ZipFile } from 'yauzl';
 import { suffixOf } from './format/text/source-language.js';
 import { isReadable, lookIntoZip } from './format/zip-content.js';
 import type { ZipContent } from './format/zip-content.js';
 
-/** Fits the column that keeps it. */
-const MESSAGE_LENGTH = 480;
-
 /** A document that can never be parsed as it is. The message says what is wrong and what to do. */
 export class DocumentError extends DomainError {
   readonly code = 400;
-
-  constructor(message: Message, options?: { cause?: unknown }) {
-    super(asMessage(message.slice(0, MESSAGE_LENGTH).toWellFormed()), options);
-  }
 }
 
 /** A document of a format that LibreOffice may convert where it is installed. */

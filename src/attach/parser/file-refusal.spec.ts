@@ -3,11 +3,13 @@ import { fromBufferPromise } from 'yauzl';
 import { docxParts, xlsxParts, zipOf } from '../../../test/support/documents/office.js';
 import { typeOf } from '../../platform/storage/index.js';
 import { refusalOf } from './document.errors.js';
+import { english } from '../../platform/message/index.js';
 
-function refusal(content: string | Buffer, name: string): Promise<string | undefined> {
+async function refusal(content: string | Buffer, name: string): Promise<string | undefined> {
   const bytes = typeof content === 'string' ? Buffer.from(content, 'hex') : content;
   const openZip = () => fromBufferPromise(bytes);
-  return refusalOf({ name, mimeType: typeOf(bytes, name), openZip });
+  const message = await refusalOf({ name, mimeType: typeOf(bytes, name), openZip });
+  return message && english(message);
 }
 
 const letter = docxParts([{ paragraph: 'I am a letter.' }]);

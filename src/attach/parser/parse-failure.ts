@@ -16,11 +16,11 @@ export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type
     return { type: 'unread', unread: { pages: error.pages, total: error.total } };
   }
   if (error instanceof ForeignDocument) {
-    return { type: 'foreign', reason: error.message, to: error.to };
+    return { type: 'foreign', reason: error.userMessage, to: error.to };
   }
-  if (error instanceof Refusal) return { type: 'refused', reason: error.message };
+  if (error instanceof Refusal) return { type: 'refused', reason: error.userMessage };
   if (error instanceof RangeError && error.message.includes('call stack')) {
-    return { type: 'refused', reason: nestedTooDeeply().message };
+    return { type: 'refused', reason: nestedTooDeeply().userMessage };
   }
   return {
     type: 'broken',

@@ -18,7 +18,7 @@ import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
-import { cut, msg, sentences } from '../../platform/message/index.js';
+import { english, msg, sentences } from '../../platform/message/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
 import { DocumentIndexer } from './document-indexer.js';
 import { DocumentLease } from './document-lease.js';
@@ -37,8 +37,6 @@ const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 500;
 const FIRST_RETRY_SECONDS = 5;
 /** Size of the column. */
-const MAX_REASON_CHARS = 500;
-const WAITING_FOR = 200;
 
 /**
  * Duration and interval of retries that do not count: the source file is missing on this process, but may exist on
@@ -224,10 +222,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       return;
     }
     const delaySeconds = FIRST_RETRY_SECONDS * 4 ** (attempts - 1);
-    const waitingFor = cut(
-      sentences([msg`Attempt ${attempts + 1} of ${ATTEMPTS}.`, reason]),
-      WAITING_FOR,
-    );
+    const waitingFor = sentences([msg`Attempt ${attempts + 1} of ${ATTEMPTS}.`, reason]);
     await this.again(document, { waitingFor, delaySeconds, counted: true });
   }
 
@@ -241,11 +236,11 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     if (error instanceof LimitReachedError) {
       const { retryAfterSeconds: delaySeconds } = error;
       if (delaySeconds * 1_000 >= AWAITED_MS) return undefined;
-      return { waitingFor: cut(error.message, WAITING_FOR), delaySeconds };
+      return { waitingFor: error.userMessage, delaySeconds };
     }
     const away = error instanceof UnavailableError ? error : unavailableError(error);
     if (away) {
-      const waitingFor = cut(away.message, WAITING_FOR);
+      const waitingFor = away.userMessage;
       const delaySeconds = isAwaited(awaitedSince) ? AWAY_SECONDS : LONG_AWAY_SECONDS;
       return { waitingFor, delaySeconds, away: true };
     }
@@ -253,10 +248,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     if (error instanceof SourceElsewhereError) {
       const { waitingFor } = error;
       const dataDir = this.config.DATA_DIR;
-      const details = { attachmentId, dataDir, reason: waitingFor };
+      const details = { attachmentId, dataDir, reason: english(waitingFor) };
       this.logger.warn({ msg: 'Source file not found', ...details });
       return {
-        waitingFor: cut(waitingFor, WAITING_FOR),
+        waitingFor,
         delaySeconds: MISSING_SECONDS,
         away: true,
       };
@@ -271,7 +266,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private reasonOf(claim: Claim, error: unknown): Message {
-    if (error instanceof DomainError) return cut(error.message, MAX_REASON_CHARS);
+    if (error instanceof DomainError) return error.userMessage;
     this.logger.error({
       msg: 'Failed to parse document',
       attachmentId: claim.id,

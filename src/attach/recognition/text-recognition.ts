@@ -1,6 +1,6 @@
 import type { PageImage, RecognisedPage } from '../parser/index.js';
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
-import { msg, asMessage } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +52,7 @@ export class NoTesseractError extends InvalidInputError {
 }
 
 export class TesseractFailedError extends InvalidInputError {
-  constructor(page: number, reason: string) {
+  constructor(page: number, reason: Message) {
     super(
       msg`tesseract could not read page ${page}: ${reason} Ask the operator to check OCR_LANGUAGES and the installation of tesseract.`,
     );
@@ -159,7 +159,7 @@ function isMissing(error: unknown): boolean {
 function sentenceOf(reason: string): Message {
   const line = reason.replace(/\s+/g, ' ').trim();
   if (line === '') return msg`it ended without a reason.`;
-  return asMessage(/[.!?]$/.test(line) ? line : `${line}.`);
+  return literal(/[.!?]$/.test(line) ? line : `${line}.`);
 }
 
 /** Answer of the model for a page without text; an empty answer counts as a failure of the service. */

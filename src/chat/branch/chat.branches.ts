@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { InvalidInputError, NotFoundError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { SendBody } from '../chat.dto.js';
 import { TurnInProgressError } from '../chat.errors.js';
 import type { ChatFile } from '../file/chat-file.js';
@@ -142,13 +142,13 @@ export class ChatBranches {
 
   private async lock(caller: Caller, sessionId: number): Promise<LockedSession> {
     const session = await this.branches.lock(caller, sessionId);
-    if (!session) throw new NotFoundError(phrase`The chat session`);
+    if (!session) throw new NotFoundError(msg`The chat session`);
     return session;
   }
 
   private async message(caller: Caller, sessionId: number, id: number): Promise<PlacedMessage> {
     const message = await this.branches.message(caller, sessionId, id);
-    if (!message) throw new NotFoundError(phrase`The chat message`);
+    if (!message) throw new NotFoundError(msg`The chat message`);
     return message;
   }
 }

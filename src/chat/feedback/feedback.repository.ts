@@ -9,7 +9,7 @@ import {
 } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { ChatMessage, endedStates } from '../message.entity.js';
 import type { Exchange, FeedbackListQuery } from './feedback.dto.js';
 import { Feedback } from './feedback.entity.js';
@@ -28,8 +28,8 @@ export class FeedbackRepository {
   private readonly messages: TenantScoped<ChatMessage>;
 
   constructor(private readonly database: Database) {
-    this.feedback = new TenantScoped(database, Feedback, phrase`The feedback`);
-    this.messages = new TenantScoped(database, ChatMessage, phrase`The chat message`);
+    this.feedback = new TenantScoped(database, Feedback, msg`The feedback`);
+    this.messages = new TenantScoped(database, ChatMessage, msg`The chat message`);
   }
 
   /** A finished message of the caller. */
@@ -50,7 +50,7 @@ export class FeedbackRepository {
   /** Removes the caller's feedback on a message, or throws NotFoundError. */
   async remove({ tenantId, userId }: Caller, messageId: number): Promise<void> {
     const ownFeedback = await this.feedback.findOne(tenantId, { userId, messageId });
-    if (!ownFeedback) throw new NotFoundError(phrase`The feedback`);
+    if (!ownFeedback) throw new NotFoundError(msg`The feedback`);
     await this.feedback.remove(tenantId, [ownFeedback.id], { userId });
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import { TestSetService } from '../../retrieval/index.js';
 import type { TestQueryView } from '../../retrieval/index.js';
@@ -72,6 +72,6 @@ export class FeedbackService {
 /** The answer with its question. Throws NotFoundError if it was deleted after its feedback was read. */
 function exchangeOf({ messageId }: Feedback, exchanges: ReadonlyMap<number, Exchange>): Exchange {
   const exchange = exchanges.get(messageId);
-  if (!exchange) throw new NotFoundError(phrase`The feedback`);
+  if (!exchange) throw new NotFoundError(msg`The feedback`);
   return exchange;
 }

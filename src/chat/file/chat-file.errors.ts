@@ -1,5 +1,6 @@
 import { InvalidInputError, UnavailableError } from '../../platform/error/index.js';
-import { asMessage, msg, phrase, sentences } from '../../platform/message/index.js';
+import { msg, sentences } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 
 export class BlindModelError extends InvalidInputError {
   constructor(modelName: string, file: string) {
@@ -41,7 +42,7 @@ export class ImagesTooLargeError extends InvalidInputError {
 
 /** The content of the file can never be read, or reading it has failed. */
 export class UnreadableFileError extends InvalidInputError {
-  constructor(file: string, reason: string) {
+  constructor(file: string, reason: Message) {
     super(msg`The file ${file} cannot be read. ${reason}`);
   }
 }
@@ -49,8 +50,7 @@ export class UnreadableFileError extends InvalidInputError {
 /** A document is too large for a question without a session. */
 export class LargeFileError extends InvalidInputError {
   constructor(file: string, tokens: number | undefined, limit: number) {
-    const size =
-      tokens === undefined ? phrase`more text` : phrase`about ${tokens} tokens of text, more`;
+    const size = tokens === undefined ? msg`more text` : msg`about ${tokens} tokens of text, more`;
     super(
       msg`The file ${file} has ${size} than a question takes (${limit} tokens). Send it in a session (sessionId), in which large files are searched, or send a shorter one.`,
     );
@@ -58,13 +58,13 @@ export class LargeFileError extends InvalidInputError {
 }
 
 export class FileWaitError extends UnavailableError {
-  constructor(file: string, seconds: number, reason: string | null) {
-    super(phrase`The file ${file}`);
-    this.message = sentences([
+  constructor(file: string, seconds: number, reason: Message | null) {
+    const message = sentences([
       msg`The file ${file} was not read within ${seconds} s.`,
-      ...(reason === null ? [] : [asMessage(reason)]),
+      ...(reason === null ? [] : [reason]),
       msg`Send the question with the file again in a moment.`,
     ]);
+    super(msg`The file ${file}`, undefined, message);
   }
 }
 

@@ -5,7 +5,7 @@ import { UserLifecycle } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import { FileOwners, StorageService } from '../../platform/storage/index.js';
 import type { StoredFileInfo } from '../../platform/storage/index.js';
 import { AttachService, DocumentReader } from '../../attach/index.js';
@@ -148,7 +148,7 @@ export class ChatFiles {
    */
   async inspect(caller: Caller, id: number, signal: AbortSignal): Promise<ChatFile> {
     const [upload] = await this.storage.ownUploads(caller, [id], CHAT_FILE_KIND);
-    if (!upload) throw new NotFoundError(phrase`The file`);
+    if (!upload) throw new NotFoundError(msg`The file`);
     const file = chatFileOf(upload);
     const failures = new FileFailures();
     const failure = await this.failureOf(caller, upload);
@@ -427,7 +427,7 @@ export class ChatFiles {
       signal.throwIfAborted();
       if (error instanceof NotFoundError) throw new FileGoneError(file.name);
       throw error instanceof DomainError
-        ? new UnreadableFileError(file.name, error.message)
+        ? new UnreadableFileError(file.name, error.userMessage)
         : error;
     }
   }
@@ -462,7 +462,7 @@ export class ChatFiles {
         const { state, reason = null } = states.get(attachmentId) ?? {};
         if (state === undefined) failures.add(file.id, new FileGoneError(file.name));
         else if (state === 'failed')
-          failures.add(file.id, new UnreadableFileError(file.name, reason ?? ''));
+          failures.add(file.id, new UnreadableFileError(file.name, reason ?? literal('')));
         else if (state === 'parsed') done.set(file.id, file);
         else if (deadline.aborted)
           failures.add(file.id, new FileWaitError(file.name, seconds, reason));

@@ -40,6 +40,6 @@ export class FileFailures {
 
   applyTo(file: ChatFile): ChatFile {
     const error = this.errors.get(file.id);
-    return error ? { ...file, state: 'failed', reason: error.message } : file;
+    return error ? { ...file, state: 'failed', reason: error.userMessage } : file;
   }
 }

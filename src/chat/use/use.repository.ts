@@ -2,7 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { localized } from '../../platform/http/index.js';
 import { DayUseView, ModelUseView, TurnFailureView, UseView } from './use.dto.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** Ended answers of the tenant since the beginning of the first day; the index chat_message_answer_time has them. */
 const ANSWERS = `chat_message answer
@@ -39,7 +41,7 @@ const FAILURES = `
 interface FailedAnswer {
   readonly id: number;
   readonly modelName: string | null;
-  readonly error: string | null;
+  readonly error: Message | null;
   readonly createTime: Date;
 }
 
@@ -57,7 +59,9 @@ export class UseRepository {
     return UseView.of({
       days: await this.database.query<DayUseView>(DAYS, values),
       models: await this.database.query<ModelUseView>(MODELS, values),
-      failures: failures.map((answer) => TurnFailureView.of(answer)),
+      failures: failures.map((answer) =>
+        TurnFailureView.of(answer, { error: localized(answer.error) }),
+      ),
     });
   }
 }

@@ -12,7 +12,7 @@ import {
   setIgnoredParameters,
   SseWriter,
 } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { CallTrail } from '../../model/index.js';
 import type { ResolvedModel } from '../../model/index.js';
 import type { LimitLeft } from '../../usage/index.js';
@@ -107,7 +107,7 @@ export class Answer<Request extends StreamableRequest> {
       case 'signed-out':
         return new UnauthenticatedError();
       case 'shutdown':
-        return new UnavailableError(phrase`Plinth`);
+        return new UnavailableError(msg`Plinth`);
     }
   }
 }

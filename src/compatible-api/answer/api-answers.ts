@@ -261,7 +261,7 @@ export class ApiAnswers {
     const domainError = error instanceof DomainError ? error : unavailableError(error);
     if (!domainError) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = domainError?.code ?? 500;
-    const message = localized(domainError?.message ?? unexpectedMessage(currentRequest()?.id));
+    const message = localized(domainError?.userMessage ?? unexpectedMessage(currentRequest()?.id));
     return { code, message, error: domainError };
   }
 }

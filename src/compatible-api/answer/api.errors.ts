@@ -36,7 +36,7 @@ export class TooLongError extends UpstreamError {
     error: UpstreamError,
     readonly param: string,
   ) {
-    super({ ...error, message: error.message, cause: error });
+    super({ ...error, message: error.userMessage, cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { anyOf, asPhrase, msg, phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
+import { anyOf, literal, msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { ParameterError, UnsupportedParameterError } from './api.errors.js';
 import { NO_EFFORT } from '../../provider/index.js';
 import type { TranslatedCall } from './api.request.js';
@@ -90,37 +90,37 @@ function rankOf({ path, code }: Issue): number {
 }
 
 /** Display names of zod's JSON types. */
-const TYPES: Readonly<Record<string, Phrase>> = {
-  string: phrase`a text`,
-  number: phrase`a number`,
-  int: phrase`a whole number`,
-  boolean: phrase`true or false`,
-  array: phrase`a list`,
-  object: phrase`an object`,
-  record: phrase`an object`,
-  null: phrase`null`,
+const TYPES: Readonly<Record<string, Message>> = {
+  string: msg`a text`,
+  number: msg`a number`,
+  int: msg`a whole number`,
+  boolean: msg`true or false`,
+  array: msg`a list`,
+  object: msg`an object`,
+  record: msg`an object`,
+  null: msg`null`,
 };
 
 /** Maximum allowed values listed in an error message. */
 const MAX_NAMED_VALUES = 20;
 
 /** Describes the expected value. */
-function problemOf(issue: Issue | undefined): Phrase {
+function problemOf(issue: Issue | undefined): Message {
   switch (issue?.code) {
     case 'invalid_type':
-      return phrase`it must be ${typeName(issue.expected)}`;
+      return msg`it must be ${typeName(issue.expected)}`;
     case 'invalid_value':
-      return phrase`it must be ${valuesOf(issue.values)}`;
+      return msg`it must be ${valuesOf(issue.values)}`;
     case 'invalid_union': {
       // Lists the types of all members if none matches, or the allowed discriminators.
       if ('options' in issue && Array.isArray(issue.options)) {
-        return phrase`it must be ${valuesOf(issue.options)}`;
+        return msg`it must be ${valuesOf(issue.options)}`;
       }
       const types = issue.errors.flatMap(([first]) =>
         first?.code === 'invalid_type' ? [typeName(first.expected)] : [],
       );
-      if (types.length > 0) return phrase`it must be ${anyOf([...new Set(types)])}`;
-      return phrase`its value has none of the supported forms`;
+      if (types.length > 0) return msg`it must be ${anyOf([...new Set(types)])}`;
+      return msg`its value has none of the supported forms`;
     }
     case 'too_small':
     case 'too_big':
@@ -128,34 +128,34 @@ function problemOf(issue: Issue | undefined): Phrase {
     case 'invalid_format':
     case 'custom':
       // The rule defines its own message.
-      return asPhrase(issue.message);
+      return literal(issue.message);
     default:
-      return phrase`its value has none of the supported forms`;
+      return msg`its value has none of the supported forms`;
   }
 }
 
-function typeName(expected: string): Phrase {
-  return TYPES[expected] ?? asPhrase(expected);
+function typeName(expected: string): Message {
+  return TYPES[expected] ?? literal(expected);
 }
 
-function valuesOf(values: readonly unknown[]): Phrase {
+function valuesOf(values: readonly unknown[]): Message {
   return anyOf(values.slice(0, MAX_NAMED_VALUES).map((value) => JSON.stringify(value)));
 }
 
-function sizeProblem(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): Phrase {
+function sizeProblem(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): Message {
   const limit = Number(issue.code === 'too_small' ? issue.minimum : issue.maximum);
   const isLow = issue.code === 'too_small';
   switch (issue.origin) {
     case 'string':
       return isLow
-        ? phrase`it must have at least ${limit} characters`
-        : phrase`it must have at most ${limit} characters`;
+        ? msg`it must have at least ${limit} characters`
+        : msg`it must have at most ${limit} characters`;
     case 'array':
       return isLow
-        ? phrase`it must have at least ${limit} entries`
-        : phrase`it must have at most ${limit} entries`;
+        ? msg`it must have at least ${limit} entries`
+        : msg`it must have at most ${limit} entries`;
     default:
-      return isLow ? phrase`it must be at least ${limit}` : phrase`it must be at most ${limit}`;
+      return isLow ? msg`it must be at least ${limit}` : msg`it must be at most ${limit}`;
   }
 }
 

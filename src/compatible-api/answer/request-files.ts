@@ -76,7 +76,7 @@ export class RequestFiles {
       return text;
     } catch (error) {
       if (signal.aborted || !(error instanceof DomainError)) throw error;
-      throw new ParameterError(param, msg`The file ${name} cannot be read. ${error.message}`);
+      throw new ParameterError(param, msg`The file ${name} cannot be read. ${error.userMessage}`);
     }
   }
 }

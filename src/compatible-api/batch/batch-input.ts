@@ -139,7 +139,7 @@ export class BatchInput {
       checkShape(body);
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;
-      return { code: 'invalid_body', message: error.message, param: 'body' };
+      return { code: 'invalid_body', message: error.userMessage, param: 'body' };
     }
     return undefined;
   }

@@ -179,7 +179,7 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     } catch (error) {
       if (!(error instanceof DomainError) || error instanceof ContentMissingError) throw error;
       if (error instanceof UnavailableError) throw error;
-      const message = localized(error.message);
+      const message = localized(error.userMessage);
       const param = 'input_file_id';
       await this.repository.fail(batch, [{ code: 'invalid_file', line: null, message, param }]);
       return;

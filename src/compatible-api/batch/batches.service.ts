@@ -89,7 +89,7 @@ export class Batches {
     }
     const file = await this.files.get(caller, fileId).catch((error: unknown) => {
       if (!(error instanceof UnknownFileError)) throw error;
-      throw new ParameterError('input_file_id', error.message);
+      throw new ParameterError('input_file_id', error.userMessage);
     });
     if (file.purpose !== 'batch') {
       throw new ParameterError(

@@ -88,7 +88,9 @@ export class FileReferences {
     let bytes = 0;
     const read = async (id: string, make: (read: ReadFile) => Json): Promise<Json> => {
       const file = await this.files.get(caller, id).catch((error: unknown) => {
-        throw error instanceof UnknownFileError ? new ParameterError(field, error.message) : error;
+        throw error instanceof UnknownFileError
+          ? new ParameterError(field, error.userMessage)
+          : error;
       });
       bytes += file.byteSize;
       if (bytes > MAX_BYTES) {

@@ -177,7 +177,7 @@ export class OpenAiMedia {
     const editedImages = await this.media
       .edit(caller, editCall, disconnected)
       .catch((error: unknown) => {
-        if (error instanceof NoImageError) throw new ParameterError(error.field, error.message);
+        if (error instanceof NoImageError) throw new ParameterError(error.field, error.userMessage);
         throw reasonOf(error);
       });
     return this.answerOf(editedImages, { format, resolved, disconnected });

@@ -75,7 +75,7 @@ export class OpenAiTranscription {
       const { content, text } = await this.media
         .transcribe(caller, sound, answer.signal)
         .catch((error: unknown) => {
-          if (error instanceof NoSoundError) throw new ParameterError('file', error.message);
+          if (error instanceof NoSoundError) throw new ParameterError('file', error.userMessage);
           throw reasonOf(error);
         });
       if (stream) {

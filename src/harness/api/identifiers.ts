@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../platform/error/index.js';
-import { phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
 /** Maximum length of an idempotency key. */
@@ -11,7 +11,7 @@ export const MAX_KEY_CHARS = 256;
 /** SHA-256 as hex digits, in any case. */
 export const SHA256 = {
   pattern: /^[\da-f]{64}$/i,
-  patternMessage: phrase`must be 64 hex digits`,
+  patternMessage: msg`must be 64 hex digits`,
 } as const;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -19,15 +19,15 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** An id in a body or query, in any case. */
 export const UUID_TEXT = {
   pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
-  patternMessage: phrase`must be a UUID`,
+  patternMessage: msg`must be a UUID`,
 } as const;
 
 /** Names of the things that path ids identify. Sessions and runs have errors of their own. */
-const NAMES: ReadonlyMap<string, Phrase> = new Map([
-  ['approvalId', phrase`The approval`],
-  ['artifactId', phrase`The artifact`],
-  ['grantId', phrase`The grant`],
-  ['toolCallId', phrase`The tool call`],
+const NAMES: ReadonlyMap<string, Message> = new Map([
+  ['approvalId', msg`The approval`],
+  ['artifactId', msg`The artifact`],
+  ['grantId', msg`The grant`],
+  ['toolCallId', msg`The tool call`],
 ]);
 
 /** Reads a UUID out of a path, in lower case. Any other text names nothing, and is answered like an unknown id. */
@@ -38,6 +38,6 @@ export class UuidPipe implements PipeTransform<string, string> {
     if (UUID.test(id)) return id;
     if (parameter === 'sessionId') throw new SessionNotFoundError();
     if (parameter === 'runId') throw new RunNotFoundError();
-    throw new NotFoundError(NAMES.get(parameter ?? '') ?? phrase`The record`);
+    throw new NotFoundError(NAMES.get(parameter ?? '') ?? msg`The record`);
   }
 }

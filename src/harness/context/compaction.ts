@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { msg } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { estimateMessagesTokens, estimateTokens, UpstreamCalls } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
@@ -28,12 +28,12 @@ const RATIOS = { least: 0.5, most: 4 } as const;
 /** The conversation does not fit the model's window, although it was compacted. */
 export class ContextOverflowError extends Error {
   override readonly name = 'ContextOverflowError';
-  declare message: Message;
+  readonly userMessage: Message;
 
   constructor(tokens: number, limit: number) {
-    super(
-      msg`About ${tokens} tokens would have to be sent to the model, and its window takes ${limit}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.`,
-    );
+    const message = msg`About ${tokens} tokens would have to be sent to the model, and its window takes ${limit}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.`;
+    super(english(message));
+    this.userMessage = message;
   }
 }
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DomainError } from '../../platform/error/index.js';
-import { msg } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { readSkill, SkillCatalogue } from '../../skill/index.js';
 import type { SkillInfo, SkillProblem, SkillRoot } from '../../skill/index.js';
@@ -47,7 +47,7 @@ export class HarnessSkills implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const { skills, skipped } = await this.inRoots([BUILT_IN_ROOT], new AbortController().signal);
     if (skills.length === 0 || skipped.length > 0) {
-      const problems = skipped.map(({ path, reason }) => `${path}: ${reason}`).join(' ');
+      const problems = skipped.map(({ path, reason }) => `${path}: ${english(reason)}`).join(' ');
       throw new Error(
         `The built-in skills in ${BUILT_IN_ROOT.base} cannot be read. Build again. ${problems}`,
       );
@@ -75,7 +75,8 @@ export class HarnessSkills implements OnModuleInit {
       const listed = skills.list.map(({ name, description, source }) => {
         return { name, description, source };
       });
-      writer.event('skills.loaded', { skills: listed, skipped });
+      const problems = skipped.map(({ path, reason }) => ({ path, reason: english(reason) }));
+      writer.event('skills.loaded', { skills: listed, skipped: problems });
     });
     return skills;
   }
@@ -106,7 +107,7 @@ async function readText(
     }
     return { ...info, description, body, sha256: sha256(body) };
   } catch (error) {
-    if (error instanceof DomainError) return { reason: error.message };
+    if (error instanceof DomainError) return { reason: error.userMessage };
     signal.throwIfAborted();
     if (timeout.aborted) return { reason: msg`Reading the skills took too long. Try again.` };
     throw error;

@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { isOutage } from '../../platform/database/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
-import { msg } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import { Artifacts, BlobStore } from '../change/blob.store.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
@@ -341,7 +341,13 @@ export class ToolCallRecovery {
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('EFFECT');
       const effectIds = uncertain.map(({ toolCallId }) => toolCallId);
-      const data = { ...writer.statusData, waitKind: 'EFFECT', code, message, effectIds } as const;
+      const data = {
+        ...writer.statusData,
+        waitKind: 'EFFECT',
+        code,
+        message: english(message),
+        effectIds,
+      } as const;
       writer.event('run.suspended', data);
       return true;
     });

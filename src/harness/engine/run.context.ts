@@ -19,6 +19,7 @@ import { HarnessSkills } from '../context/skills.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { RunStore } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
+import { english } from '../../platform/message/index.js';
 
 /** A claimed run before anything else happens to it. */
 export type ClaimedRun = Pick<RunContext, 'lease' | 'run' | 'workspace'>;
@@ -143,11 +144,10 @@ export class UnrecordedError extends Error {
 
 /** The workspace is no longer below a configured root, or is no longer the folder that it was. */
 export class WorkspaceRefusedError extends Error {
-  declare message: Message;
+  override readonly name = 'WorkspaceRefusedError';
 
-  constructor(message: Message) {
-    super(message);
-    this.name = 'WorkspaceRefusedError';
+  constructor(readonly userMessage: Message) {
+    super(english(userMessage));
   }
 }
 
@@ -178,7 +178,7 @@ export class RunOpener {
     if (!session) return undefined;
     const { tenantId, workspace: root, workspaceIdentity } = session;
     await this.roots.check(tenantId, root, workspaceIdentity).catch((error: unknown) => {
-      throw error instanceof DomainError ? new WorkspaceRefusedError(error.message) : error;
+      throw error instanceof DomainError ? new WorkspaceRefusedError(error.userMessage) : error;
     });
     return Workspace.open(root, workspaceIdentity);
   }

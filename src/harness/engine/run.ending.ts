@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Message, Phrase } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
-import { msg, phrase, sentences } from '../../platform/message/index.js';
+import { msg, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
 import { abandonedAs, endOf, endsAtOnce, isEnded, isSettled } from '../protocol/run.state.js';
 import type { StopReason } from '../protocol/run.state.js';
@@ -137,17 +137,12 @@ export function failedEnd(stopReason: StopReason, message: Message): RunEnd {
 /** The end of a run that has used up its budget; undefined while some is left. A limit of 0 is no limit. */
 export function budgetEnd(run: HarnessRun, heldMs: number): RunEnd | undefined {
   const { budget } = run;
-  const limits: readonly (readonly [StopReason, number, number, Phrase])[] = [
-    ['MAX_STEPS', run.iteration, budget.maxIterations, phrase`model calls`],
-    ['MAX_TOOL_CALLS', run.toolCalls, budget.maxToolCalls, phrase`tool calls`],
-    ['MAX_TOKENS', run.inputTokens, budget.maxInputTokens, phrase`input tokens`],
-    ['MAX_TOKENS', run.outputTokens, budget.maxOutputTokens, phrase`output tokens`],
-    [
-      'MAX_WALL_TIME',
-      run.activeMs + heldMs,
-      budget.maxWallTimeMillis,
-      phrase`milliseconds of work`,
-    ],
+  const limits: readonly (readonly [StopReason, number, number, Message])[] = [
+    ['MAX_STEPS', run.iteration, budget.maxIterations, msg`model calls`],
+    ['MAX_TOOL_CALLS', run.toolCalls, budget.maxToolCalls, msg`tool calls`],
+    ['MAX_TOKENS', run.inputTokens, budget.maxInputTokens, msg`input tokens`],
+    ['MAX_TOKENS', run.outputTokens, budget.maxOutputTokens, msg`output tokens`],
+    ['MAX_WALL_TIME', run.activeMs + heldMs, budget.maxWallTimeMillis, msg`milliseconds of work`],
   ];
   const reached = limits.find(([, used, limit]) => limit > 0 && used >= limit);
   if (!reached) return undefined;
@@ -186,7 +181,7 @@ export function loopEnd(kind: string): RunEnd {
 }
 
 /** The end of a run whose model service refuses the request. The service's own words are part of the message. */
-export function refusalEnd({ kind, message }: UpstreamError): RunEnd {
+export function refusalEnd({ kind, userMessage: message }: UpstreamError): RunEnd {
   if (kind === 'authentication') return failedEnd('MODEL_AUTH', message);
   if (kind === 'not-found') return failedEnd('MODEL_NOT_FOUND', message);
   return failedEnd('MODEL_REFUSED', message);

@@ -10,7 +10,7 @@ import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
-import { msg } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { LimitReachedError } from '../../usage/index.js';
@@ -154,7 +154,7 @@ export class RunLoop {
       return await this.conclude(context, result);
     } catch (error) {
       if (error instanceof ContextOverflowError) {
-        return this.end(lease, failedEnd('CONTEXT_OVERFLOW', error.message));
+        return this.end(lease, failedEnd('CONTEXT_OVERFLOW', error.userMessage));
       }
       // The summary of a long conversation is a call of the model, too.
       if (lease.cause !== undefined) throw error;
@@ -170,10 +170,10 @@ export class RunLoop {
   private async shorten(
     context: RunContext,
     { tokens }: ModelRequest,
-    { message }: UpstreamError,
+    { userMessage }: UpstreamError,
   ): Promise<StepResult> {
     if (context.hasOverflowed) {
-      return this.end(context.lease, failedEnd('CONTEXT_OVERFLOW', stillTooLong(message)));
+      return this.end(context.lease, failedEnd('CONTEXT_OVERFLOW', stillTooLong(userMessage)));
     }
     context.hasOverflowed = true;
     context.sendLimit = Math.floor(tokens / 2);
@@ -188,7 +188,7 @@ export class RunLoop {
         await this.model.recordUnusable(context, result);
         return 'next';
       case 'unavailable':
-        await this.suspend(context.lease, result.error.message);
+        await this.suspend(context.lease, result.error.userMessage);
         return 'parked';
       case 'refused':
         return this.end(context.lease, refusalEnd(result.error));
@@ -238,7 +238,12 @@ export class RunLoop {
     await this.store.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('PROVIDER');
-      writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', code, message });
+      writer.event('run.suspended', {
+        ...writer.statusData,
+        waitKind: 'PROVIDER',
+        code,
+        message: english(message),
+      });
     });
   }
 
@@ -286,7 +291,8 @@ export class RunLoop {
       // The cancel was seen under the run's lock, before a renewal reported it.
       if (error instanceof CancelRequestedError) await this.cancel(lease);
       else if (lease.cause) await this.leave(lease);
-      else if (error instanceof ProviderUnavailableError) await this.suspend(lease, error.message);
+      else if (error instanceof ProviderUnavailableError)
+        await this.suspend(lease, error.userMessage);
       else await this.end(lease, this.endOf(run, error));
     } catch (failure) {
       // The run stays leased until its lease ends; then it is claimed again.
@@ -302,11 +308,11 @@ export class RunLoop {
       );
     }
     if (error instanceof WorkspaceGoneError || error instanceof WorkspaceRefusedError) {
-      return failedEnd('WORKSPACE_GONE', error.message);
+      return failedEnd('WORKSPACE_GONE', error.userMessage);
     }
     if (error instanceof DomainError) {
       const isGone = error instanceof NotFoundError || error.code === 404;
-      return failedEnd(isGone ? 'MODEL_NOT_FOUND' : 'MODEL_REFUSED', error.message);
+      return failedEnd(isGone ? 'MODEL_NOT_FOUND' : 'MODEL_REFUSED', error.userMessage);
     }
     this.logger.error({ msg: 'Run failed unexpectedly', runId: run.id, err: error });
     return failedEnd(

@@ -24,6 +24,8 @@ import { givenArguments } from '../tool/tool.js';
 import type { BoundCall } from '../tool/tool.js';
 import { callerOf } from './run.context.js';
 import type { RunContext } from './run.context.js';
+import { english } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** Effect of a call, for the policy and for the person who may be asked. */
 export interface Intent {
@@ -33,7 +35,7 @@ export interface Intent {
   readonly grants?: readonly GrantSubject[];
   /** View of the call for the person; only its title when absent. */
   readonly shownCall?: () => Promise<ShownCall>;
-  readonly notes?: () => Promise<readonly string[]>;
+  readonly notes?: () => Promise<readonly Message[]>;
 }
 
 /** The call that may need consent. */
@@ -98,7 +100,7 @@ export class ToolConsent {
   }
 
   /** Notes for the approver about undoing a command. A failed or slow inspection never blocks the question. */
-  async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
+  async undoNotes({ workspace, lease }: RunContext): Promise<Message[]> {
     const note = await this.snapshots
       .restorable(workspace, lease.signal)
       .catch((error: unknown) => {
@@ -141,7 +143,7 @@ export class ToolConsent {
           expectedRevision: row.revision,
           expiresAt: row.expiresAt.getTime(),
           available: availableDecisions(row.grantable),
-          notes: row.notes,
+          notes: row.notes.map(english),
         },
         { stepId: stepIdOf(run.iteration), toolCallId, approvalId },
       );

@@ -15,6 +15,7 @@ import type { RunKey } from './event.repository.js';
 import { HarnessApproval, HarnessGrant } from './harness.entity.js';
 import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 import type { FileOperation } from '../protocol/tool-call.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** A tool call that may go on only with the consent of a person. */
 export interface ApprovalAsk {
@@ -32,7 +33,7 @@ export interface ApprovalAsk {
   /** Grants of APPROVE_SESSION (`pathGrants`, `commandGrant`); empty when each call must be asked again. */
   readonly grants: readonly GrantSubject[];
   /** Notes for the approver, such as that the changes cannot be undone. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Message[];
 }
 
 export interface ApprovalSubject {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any, In, LessThan, MoreThan } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/run.state.js';
 import { sha256 } from '../protocol/values.js';
 import {
@@ -190,7 +190,7 @@ export class EffectRepository {
       select: { iteration: true, ordinal: true },
       where: { tenantId, runId, toolCallId },
     });
-    if (!place) throw new NotFoundError(phrase`The tool call`);
+    if (!place) throw new NotFoundError(msg`The tool call`);
     return place;
   }
 

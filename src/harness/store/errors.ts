@@ -1,11 +1,11 @@
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 
 /** The answer also covers runs of other users. */
 export class RunNotFoundError extends NotFoundError {
   /** `place`: where the request names it, such as `{ field: 'runs.2' }`. */
   constructor(place: { readonly field?: string } = {}) {
-    super(phrase`The run`, { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
+    super(msg`The run`, { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
   }
 }
 
@@ -22,7 +22,7 @@ export class WritesDisabledError extends ConflictError {
 /** The answer also covers sessions of other users. */
 export class SessionNotFoundError extends NotFoundError {
   constructor() {
-    super(phrase`The session`, { data: { errorCode: 'SESSION_NOT_FOUND' } });
+    super(msg`The session`, { data: { errorCode: 'SESSION_NOT_FOUND' } });
   }
 }
 

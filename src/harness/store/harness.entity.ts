@@ -47,6 +47,7 @@ import type {
 } from '../protocol/run.state.js';
 import type { FileOperation, SeenFile } from '../protocol/tool-call.js';
 import type { EventType } from './event.catalogue.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** Work of the harness in one workspace, with one model, under one mode and policy. Its runs follow each other. */
 @Entity({ name: 'harness_session' })
@@ -91,7 +92,7 @@ export class HarnessRun {
   @Varchar(50, nullable) reason: string | null;
   @Varchar(40, nullable) stopReason: StopReason | null;
   @Varchar(60, nullable) errorCode: string | null;
-  @Varchar(2000, nullable) errorMessage: string | null;
+  @Jsonb(nullable) errorMessage: Message | null;
   @Timestamp(nullable) cancelRequestedAt: Date | null;
   @Bigint(nullable) cancelRequestedBy: number | null;
   @Jsonb(nullable) plan: Plan | null;
@@ -247,7 +248,7 @@ export class HarnessApproval {
   @Jsonb() grants: readonly GrantSubject[];
 
   /** Notes for the approver, such as that the changes cannot be undone. */
-  @Jsonb() notes: readonly string[];
+  @Jsonb() notes: readonly Message[];
   @Varchar(10) state: ApprovalState;
   @Integer() revision: number;
   @Varchar(20, nullable) decision: Decision | null;

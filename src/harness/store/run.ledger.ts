@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import { FencedError, isEnded, moved } from '../protocol/run.state.js';
 import type {
   EndStatus,
@@ -22,7 +22,6 @@ import type {
   EventType,
   QueueReason,
   StatusData,
-  WireError,
 } from './event.catalogue.js';
 import type { HarnessRun, HarnessInput } from './harness.entity.js';
 import { RunRepository, RunInputRepository, SessionRepository } from './run.repository.js';
@@ -31,6 +30,7 @@ import { ApprovalRepository } from './approval.repository.js';
 import { EffectRepository, FileChangeRepository, UndoRepository } from './effect.repository.js';
 import { MessageRepository, ModelCallRepository } from './message.repository.js';
 import { WorkspaceLockRepository } from './workspace-lock.repository.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** The kind of the job that says that a run waits for an owner. */
 export const RUN_JOB = 'harness.run';
@@ -105,7 +105,7 @@ export class RunLedger {
   async updateRun<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
-      if (!row) throw new NotFoundError(phrase`The run`);
+      if (!row) throw new NotFoundError(msg`The run`);
       return this.write(row, work, false);
     });
   }
@@ -173,7 +173,7 @@ const LEASE_AFTER: Readonly<Partial<Record<LeaseChange['type'], LeaseState>>> = 
 export interface RunEnd {
   readonly status: EndStatus;
   readonly stopReason: StopReason;
-  readonly error?: WireError;
+  readonly error?: { readonly code: string; readonly message: Message };
 }
 
 /**
@@ -292,9 +292,13 @@ export class RunWriter {
       reason: null,
       question: null,
       errorCode: error?.code ?? null,
-      errorMessage: error?.message.slice(0, MAX_ERROR_CHARS) ?? null,
+      errorMessage: error?.message ?? null,
     });
-    const data = { ...this.statusData, stopReason, ...(error && { error }) };
+    const data = {
+      ...this.statusData,
+      stopReason,
+      ...(error && { error: { ...error, message: english(error.message) } }),
+    };
     if (status === 'COMPLETED') this.event('run.completed', data);
     else if (status === 'FAILED') this.event('run.failed', data);
     else this.event('run.cancelled', data);
@@ -308,9 +312,6 @@ export class RunWriter {
     }
   }
 }
-
-/** Width of the column. */
-const MAX_ERROR_CHARS = 2_000;
 
 /** Everything that is stored of a run. Rows of the run itself change through `ledger`, which the others join. */
 @Injectable()

@@ -272,6 +272,7 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set([
   'planReceipt',
   'question',
   'compaction',
+  'errorMessage',
 ]);
 
 /** Times that a write says have come; which ones they are, the database's clock says, like all others. */

@@ -10,7 +10,7 @@ import {
 import type { RevisedChange } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { ClientListQuery } from './client.dto.js';
 import { Client } from './client.entity.js';
 
@@ -29,13 +29,13 @@ export class ClientRepository {
 
   async get(id: number): Promise<Client> {
     const client = await this.database.repository(Client).findOneBy({ id });
-    if (!client) throw new NotFoundError(phrase`The client`);
+    if (!client) throw new NotFoundError(msg`The client`);
     return client;
   }
 
   /** Like requireRevision, for one client. */
   async requireRevision(id: number, change: RevisedChange): Promise<void> {
-    await requireRevision(this.database.repository(Client), { id }, phrase`The client`, change);
+    await requireRevision(this.database.repository(Client), { id }, msg`The client`, change);
   }
 
   async byIds(ids: readonly number[]): Promise<Client[]> {

@@ -12,7 +12,7 @@ import {
 import { EventBus } from '../../platform/event/index.js';
 import { defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { HIDDEN_SECRET, toClientView } from './client.dto.js';
 import type {
@@ -121,7 +121,7 @@ export class ClientService {
       inHomeTenant(caller),
       async () => {
         const clients = await this.clients.byIds(ids);
-        if (clients.length !== ids.length) throw new NotFoundError(phrase`The client`);
+        if (clients.length !== ids.length) throw new NotFoundError(msg`The client`);
         for (const client of clients) requireNotInUse(caller, client);
         await this.clients.remove(ids);
         await this.publishChange();
@@ -133,7 +133,7 @@ export class ClientService {
   private async named(id: number | undefined, clientId: string | undefined): Promise<Client> {
     if (id !== undefined) return this.clients.get(id);
     const client = clientId ? await this.clients.byClientId(clientId) : null;
-    if (!client) throw new NotFoundError(phrase`The client`);
+    if (!client) throw new NotFoundError(msg`The client`);
     return client;
   }
 

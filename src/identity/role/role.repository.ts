@@ -8,7 +8,7 @@ import {
   TenantScoped,
 } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { RoleListQuery } from './role.dto.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
@@ -30,7 +30,7 @@ export class RoleRepository {
   readonly roles: TenantScoped<Role>;
 
   constructor(private readonly database: Database) {
-    this.roles = new TenantScoped(database, Role, phrase`The role`);
+    this.roles = new TenantScoped(database, Role, msg`The role`);
   }
 
   async activeOf(tenantId: string, userId: number): Promise<ActiveRole[]> {

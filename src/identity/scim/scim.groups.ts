@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
@@ -19,7 +19,7 @@ import type { ScimResource } from './scim.view.js';
 
 /** Limit of members of a group, and of all groups of one answer together unless a single one has more. */
 const MAX_MEMBERS = 10_000;
-const WHAT = phrase`The group`;
+const WHAT = msg`The group`;
 
 interface GroupValues {
   readonly displayName: string;

@@ -1,4 +1,4 @@
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { MAX_RESULTS } from './scim.list.js';
 import { GROUP_SCHEMA, USER_SCHEMA } from './scim.view.js';
@@ -137,7 +137,7 @@ export function resourceTypes(base: string): ScimResource[] {
 /** The resource with the id. Throws NotFoundError if there is none. */
 export function withId(resources: readonly ScimResource[], id: string): ScimResource {
   const resource = resources.find((one) => one['id'] === id);
-  if (!resource) throw new NotFoundError(phrase`The schema`);
+  if (!resource) throw new NotFoundError(msg`The schema`);
   return resource;
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError, NotFoundError } from '../../platform/error/index.js';
 import { defined } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { NO_PASSWORD } from '../user/user.entity.js';
@@ -22,7 +22,7 @@ import type { ScimResource } from './scim.view.js';
 const ENABLED = '0';
 const DISABLED = '1';
 const MAX_NAME_CHARS = 64;
-const WHAT = phrase`The user`;
+const WHAT = msg`The user`;
 
 /**
  * Users as a directory reads and changes them. Super administrators, break-glass users and service accounts do not exist for

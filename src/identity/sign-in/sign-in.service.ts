@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
@@ -38,7 +38,7 @@ export class SignInService {
   async endOwn(caller: Caller, tokenId: string): Promise<void> {
     const { homeTenantId } = caller;
     const userId = await inTenant(homeTenantId, () => this.userOf(homeTenantId, tokenId));
-    if (userId !== caller.userId) throw new NotFoundError(phrase`The sign-in`);
+    if (userId !== caller.userId) throw new NotFoundError(msg`The sign-in`);
     await this.logins.end(inHomeTenant(caller), tokenId, userId);
   }
 
@@ -51,7 +51,7 @@ export class SignInService {
 
   private async userOf(tenantId: string, tokenId: string): Promise<number> {
     const userId = UUID.test(tokenId) ? await this.sessions.userOf(tenantId, tokenId) : undefined;
-    if (userId === undefined) throw new NotFoundError(phrase`The sign-in`);
+    if (userId === undefined) throw new NotFoundError(msg`The sign-in`);
     return userId;
   }
 }

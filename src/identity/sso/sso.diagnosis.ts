@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import { z } from 'zod';
 import { DomainError } from '../../platform/error/index.js';
 import { localized } from '../../platform/http/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { OutboundHttp } from '../../platform/outbound/index.js';
 import { OidcConnections } from './oidc.connections.js';
@@ -61,7 +61,7 @@ export class SsoDiagnosis {
       );
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      return run.result(redirectUri, error.message);
+      return run.result(redirectUri, error.userMessage);
     }
   }
 
@@ -205,7 +205,7 @@ class DiagnosisRun {
       this.add(name, true, began, detail);
       return value;
     } catch (error) {
-      this.add(name, false, began, error instanceof DomainError ? error.message : asMessage(''));
+      this.add(name, false, began, error instanceof DomainError ? error.userMessage : literal(''));
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import { ProfileService } from '../user/profile.service.js';
@@ -51,7 +51,7 @@ export class SsoDisconnect {
             ? []
             : await this.rows.identities.find(tenantId, { providerId, userId });
         if (providerId === undefined || identities.length === 0) {
-          throw new NotFoundError(phrase`The connection`);
+          throw new NotFoundError(msg`The connection`);
         }
         if (!(await this.rows.hasOther(tenantId, userId, providerId))) {
           await this.requirePasswordSignIn(tenantId, userId);
@@ -66,7 +66,7 @@ export class SsoDisconnect {
   /** Disconnects another user from all providers, for administrators, who can give them a password. */
   async disconnectUser(caller: Caller, userId: number): Promise<void> {
     const { tenantId } = caller;
-    requireNotSelf(caller, [userId], phrase`disconnect`);
+    requireNotSelf(caller, [userId], msg`disconnect`);
     await this.change.apply(
       caller,
       async () => {

@@ -10,6 +10,7 @@ import {
   Nested,
   OneOf,
   pageFields,
+  ruleText,
   Text,
 } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -36,9 +37,9 @@ function RoleMappingList(): PropertyDecorator {
         'At every sign-in a user gets of these roles exactly those whose value they have; other roles stay',
     }),
     IsOptional(),
-    IsArray({ message: msg`roleMapping must be a list` }),
+    IsArray({ message: ruleText(msg`roleMapping must be a list`) }),
     ArrayMaxSize(MAX_MAPPINGS, {
-      message: msg`roleMapping has more than ${MAX_MAPPINGS} entries`,
+      message: ruleText(msg`roleMapping has more than ${MAX_MAPPINGS} entries`),
     }),
     Nested(() => RoleMappingBody, {
       each: true,

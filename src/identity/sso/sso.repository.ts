@@ -8,7 +8,7 @@ import {
   TenantScoped,
 } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { SsoProviderListQuery } from './sso.dto.js';
 import { DraftUsedError } from './sso.errors.js';
 import { SsoIdentity, SsoProvider, SsoSession } from './sso.entity.js';
@@ -50,8 +50,8 @@ export class SsoRepository {
   readonly identities: TenantScoped<SsoIdentity>;
 
   constructor(private readonly database: Database) {
-    this.providers = new TenantScoped(database, SsoProvider, phrase`The provider`);
-    this.identities = new TenantScoped(database, SsoIdentity, phrase`The user`);
+    this.providers = new TenantScoped(database, SsoProvider, msg`The provider`);
+    this.identities = new TenantScoped(database, SsoIdentity, msg`The user`);
   }
 
   /** The tenant of a provider whose address is called without a sign-in. The id is unique in the installation. */

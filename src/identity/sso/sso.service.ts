@@ -8,7 +8,7 @@ import type { Config } from '../../platform/config/index.js';
 import { ForbiddenError } from '../../platform/error/index.js';
 import { currentRequest, defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { ForbiddenAddressError, OutboundHttp } from '../../platform/outbound/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
@@ -244,7 +244,7 @@ export class SsoService {
     this.http.assertSecureAddress(issuer);
     if (new URL(issuer).search !== '') {
       throw ForbiddenAddressError.always(
-        phrase`query in the address`,
+        msg`query in the address`,
         msg`Remove the ? and what follows.`,
       );
     }

@@ -20,7 +20,7 @@ import {
   View,
   Whole,
 } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { USER_NAME } from '../user/user.dto.js';
 
 const STATUS = ['0', '1'];
@@ -82,7 +82,7 @@ export class NewTenantDto extends Input({
   tenantId: Text({
     optional: true,
     pattern: /^\d{6}$/,
-    patternMessage: phrase`must be six digits`,
+    patternMessage: msg`must be six digits`,
     description: 'Default: random',
   }),
   username: Text({

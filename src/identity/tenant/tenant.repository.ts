@@ -10,7 +10,7 @@ import {
 import type { RevisedChange } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { TenantListQuery } from './tenant.dto.js';
 import { Tenant } from './tenant.entity.js';
 
@@ -33,13 +33,13 @@ export class TenantRepository {
 
   async get(id: number): Promise<Tenant> {
     const tenant = await this.database.repository(Tenant).findOneBy({ id });
-    if (!tenant) throw new NotFoundError(phrase`The tenant`);
+    if (!tenant) throw new NotFoundError(msg`The tenant`);
     return tenant;
   }
 
   /** Like requireRevision, for one tenant. */
   async requireRevision(id: number, change: RevisedChange): Promise<void> {
-    await requireRevision(this.database.repository(Tenant), { id }, phrase`The tenant`, change);
+    await requireRevision(this.database.repository(Tenant), { id }, msg`The tenant`, change);
   }
 
   async byIds(ids: readonly number[]): Promise<Tenant[]> {

@@ -21,7 +21,7 @@ import {
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
@@ -134,7 +134,7 @@ export class TenantService {
   /** Switches the sign-in of the caller to the tenant, from the next request on. */
   async enter(caller: Caller, tenantId: string): Promise<void> {
     requireSuperAdmin(caller);
-    if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError(phrase`The tenant`);
+    if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError(msg`The tenant`);
     await this.logins.switchTenant(caller, tenantId === caller.homeTenantId ? null : tenantId);
   }
 
@@ -168,7 +168,7 @@ export class TenantService {
       inHomeTenant(caller),
       async () => {
         const tenants = await this.tenants.byIds(ids);
-        if (tenants.length !== ids.length) throw new NotFoundError(phrase`The tenant`);
+        if (tenants.length !== ids.length) throw new NotFoundError(msg`The tenant`);
         for (const { tenantId } of tenants) {
           if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { requireHeld, requireNotAbove } from '../access/access.change.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
@@ -21,7 +21,7 @@ export class UserAccessPolicy {
   /** Loads users to change. Throws NotFoundError if one is missing, ForbiddenError if one has a permission that the caller lacks. */
   async manageable(caller: Caller, ids: readonly number[]): Promise<User[]> {
     const users = await this.users.byIds(caller.tenantId, ids);
-    if (users.length !== new Set(ids).size) throw new NotFoundError(phrase`The user`);
+    if (users.length !== new Set(ids).size) throw new NotFoundError(msg`The user`);
     const rolesByUser = await this.roles.ofMany(caller.tenantId, ids);
     for (const roles of rolesByUser.values()) requireNotAbove(caller, roles);
     return users;
@@ -29,14 +29,14 @@ export class UserAccessPolicy {
 
   async manageableOne(caller: Caller, id: number): Promise<User> {
     const [user] = await this.manageable(caller, [id]);
-    if (!user) throw new NotFoundError(phrase`The user`);
+    if (!user) throw new NotFoundError(msg`The user`);
     return user;
   }
 
   /** Loads roles to assign. Throws NotFoundError if one is missing, ForbiddenError if one has a permission that the caller lacks. */
   async assignable(caller: Caller, roleIds: readonly number[]): Promise<Role[]> {
     const roles = await this.roles.byIds(caller.tenantId, roleIds);
-    if (roles.length !== new Set(roleIds).size) throw new NotFoundError(phrase`The role`);
+    if (roles.length !== new Set(roleIds).size) throw new NotFoundError(msg`The role`);
     for (const role of roles) requireHeld(caller, role);
     return roles;
   }
@@ -71,7 +71,7 @@ export class UserAccessPolicy {
 }
 
 /** Throws ForbiddenError if the caller is among the users. */
-export function requireNotSelf(caller: Caller, userIds: readonly number[], what: Phrase): void {
+export function requireNotSelf(caller: Caller, userIds: readonly number[], what: Message): void {
   if (!userIds.includes(caller.userId)) return;
   throw new ForbiddenError(msg`You cannot ${what} yourself. Ask another administrator.`);
 }

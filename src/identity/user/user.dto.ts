@@ -9,14 +9,14 @@ import {
   Text,
   TimeRangeField,
 } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 
 /** A user name contains no white space, so that no two look alike. */
 export const USER_NAME = {
   min: 2,
   max: 64,
   pattern: /^\S+$/,
-  patternMessage: phrase`must not contain spaces`,
+  patternMessage: msg`must not contain spaces`,
 };
 const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];

@@ -6,7 +6,7 @@ import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 import { inputPipe, localized, readWorkbook, sheetOf } from '../../platform/http/index.js';
 import { isRefused, StorageService } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
-import { msg, sentences } from '../../platform/message/index.js';
+import { msg, sentences, withTexts } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { Passwords } from '../password/passwords.js';
 import type { Role } from '../role/role.entity.js';
@@ -14,7 +14,13 @@ import { RoleRepository } from '../role/role.repository.js';
 import { ChangedUserDto, NewUserDto } from './user.dto.js';
 import { UserRepository } from './user.repository.js';
 import { UserService } from './user.service.js';
-import type { RefusedRow } from './user.view.js';
+import type { Message } from '../../platform/message/index.js';
+
+/** A row of the file that cannot be imported. */
+interface RefusedRow {
+  readonly row: number;
+  readonly reason: Message;
+}
 
 /** Limit of rows of one file: hashing their passwords takes some seconds, and existing clients wait for ten. */
 const MAX_ROWS = 200;
@@ -119,7 +125,7 @@ export class UserImport {
         changes.push({ row, ...(await this.changeOf(caller, values, { roles, mayUpdate })) });
       } catch (error) {
         if (!(error instanceof InvalidInputError)) throw error;
-        refused.push({ row, reason: error.message });
+        refused.push({ row, reason: error.userMessage });
       }
     }
     if (refused.length > 0) throw refusal(refused);
@@ -223,10 +229,12 @@ async function ofRow(row: number, work: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (!(error instanceof DomainError) || error.code >= 500) throw error;
     // Existing clients show the message as HTML, and it may have a name of the file in it.
-    const message = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    const message = withTexts(error.userMessage, (text) =>
+      text.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
+    );
     throw new InvalidInputError(
       sentences([msg`Nothing was imported.`, msg`Row ${row}: ${message}`]),
-      { data: { rows: [{ row, reason: localized(error.message) }] } },
+      { data: { rows: [{ row, reason: localized(error.userMessage) }] } },
     );
   }
 }

@@ -9,7 +9,7 @@ import {
   TenantScoped,
 } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { RoleMemberQuery, UserListQuery } from './user.dto.js';
 import { User } from './user.entity.js';
 
@@ -18,7 +18,7 @@ export class UserRepository {
   readonly users: TenantScoped<User>;
 
   constructor(private readonly database: Database) {
-    this.users = new TenantScoped(database, User, phrase`The user`);
+    this.users = new TenantScoped(database, User, msg`The user`);
   }
 
   /** `memberIds` are the users that have the role of the query; undefined for a query without one. */

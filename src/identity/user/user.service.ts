@@ -7,7 +7,7 @@ import { withLongStatements } from '../../platform/database/index.js';
 import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
 import { isBlank, orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { accountOf, Passwords, randomPassword } from '../password/passwords.js';
@@ -176,7 +176,7 @@ export class UserService {
 
   /** Sets the password of another user and ends their sign-ins and locks. Callers change their own with the old one. */
   async resetPassword(caller: Caller, userId: number, password: string): Promise<void> {
-    requireNotSelf(caller, [userId], phrase`reset the password of`);
+    requireNotSelf(caller, [userId], msg`reset the password of`);
     const passwordHash = await this.passwords.hash(password);
     await this.change.apply(
       caller,
@@ -203,7 +203,7 @@ export class UserService {
   async unlock(caller: Caller, userName: string): Promise<void> {
     const { tenantId } = caller;
     const sameName = await this.users.byName(tenantId, userName);
-    if (!sameName) throw new NotFoundError(phrase`The user`);
+    if (!sameName) throw new NotFoundError(msg`The user`);
     const user = await this.policy.manageableOne(caller, sameName.id);
     // A wrong password that counts may be as old as the lock that it has begun.
     const since = new Date(Date.now() - 2 * this.passwords.lockSeconds * 1_000);
@@ -219,7 +219,7 @@ export class UserService {
 
   /** Deletes the users with their sign-ins, messages and the files of those, and their names in the audit log. */
   async remove(caller: Caller, userIds: readonly number[]): Promise<void> {
-    requireNotSelf(caller, userIds, phrase`delete`);
+    requireNotSelf(caller, userIds, msg`delete`);
     await this.change.apply(
       caller,
       async () => {
@@ -275,7 +275,7 @@ export class UserService {
       caller,
       async () => {
         requireHeld(caller, await this.roles.roles.get(caller.tenantId, roleId));
-        requireNotSelf(caller, userIds, phrase`change the roles of`);
+        requireNotSelf(caller, userIds, msg`change the roles of`);
         await this.policy.manageable(caller, userIds);
         await this.roles.assign(caller.tenantId, roleId, userIds);
       },
@@ -288,7 +288,7 @@ export class UserService {
       caller,
       async () => {
         const role = await this.roles.roles.get(caller.tenantId, roleId);
-        requireNotSelf(caller, userIds, phrase`change the roles of`);
+        requireNotSelf(caller, userIds, msg`change the roles of`);
         await this.policy.manageable(caller, userIds);
         await this.roles.unassign(caller.tenantId, roleId, userIds);
         if (role.roleKey === SUPERADMIN_ROLE) {
@@ -311,7 +311,7 @@ export class UserService {
     const before = new Set(currentRoles.map(({ id }) => id));
     const after = new Set(requestedRoles.map(({ id }) => id));
     if (before.size === after.size && [...before].every((id) => after.has(id))) return [];
-    requireNotSelf(caller, [user.id], phrase`change the roles of`);
+    requireNotSelf(caller, [user.id], msg`change the roles of`);
     await this.roles.replaceOf(tenantId, user.id, [...after]);
     if (currentRoles.some(({ roleKey, id }) => roleKey === SUPERADMIN_ROLE && !after.has(id))) {
       await this.policy.requireSuperAdminWithout(tenantId, [user.id]);
@@ -329,7 +329,7 @@ export class UserService {
       return [];
     }
     if (status !== '0') {
-      requireNotSelf(caller, [user.id], phrase`disable`);
+      requireNotSelf(caller, [user.id], msg`disable`);
       await this.policy.requireSuperAdminWithout(caller.tenantId, [user.id]);
       await this.policy.requireBreakGlassWithout(caller.tenantId, [user.id]);
     }

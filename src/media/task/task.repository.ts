@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { Database, TenantScoped } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
 import type { TaskListQuery } from './task.dto.js';
 import { EXCERPT_LENGTH, MediaTask } from './task.entity.js';
@@ -30,7 +30,7 @@ export class TaskRepository {
   private readonly tasks: TenantScoped<MediaTask>;
 
   constructor(private readonly database: Database) {
-    this.tasks = new TenantScoped(database, MediaTask, phrase`The media task`);
+    this.tasks = new TenantScoped(database, MediaTask, msg`The media task`);
   }
 
   /** Newest first. */

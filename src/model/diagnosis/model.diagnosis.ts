@@ -8,7 +8,7 @@ import {
 } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import {
   InvalidAddressError,
   UnsupportedProviderError,
@@ -50,7 +50,9 @@ export class ModelDiagnosis {
   ): Promise<DiagnosisView> {
     const model = await this.models.resolveForTest(caller, id);
     const findings = (): Pick<DiagnosisView, 'findings'> => {
-      const learned = [...findingsOf(model)].map((finding) => describeFinding(...finding));
+      const learned = [...findingsOf(model)].map((finding) =>
+        localized(describeFinding(...finding)),
+      );
       return learned.length > 0 ? { findings: learned } : {};
     };
     const log = new StepLog(steps.send);
@@ -111,14 +113,10 @@ export class ModelDiagnosis {
   }
 }
 
-/** The diagnosis in the language of the request. */
-function viewOf({ steps, advice, findings, ...diagnosis }: DiagnosisView): DiagnosisView {
-  return {
-    ...diagnosis,
-    steps: steps.map((step) => ({ ...step, detail: localized(step.detail) })),
-    advice: localized(advice),
-    ...(findings && { findings: findings.map((finding) => localized(finding)) }),
-  };
+type Diagnosis = Omit<DiagnosisView, 'advice'> & { readonly advice: Message };
+
+function viewOf({ advice, ...diagnosis }: Diagnosis): DiagnosisView {
+  return { ...diagnosis, advice: localized(advice) };
 }
 
 /** The meaning of a failure for the administrator of the model. */
@@ -168,11 +166,11 @@ const ADVICE: Partial<Record<Fault, Message>> = {
 function findingOf(error: unknown): Finding {
   if (error instanceof UpstreamError) return upstreamFinding(error);
   if (error instanceof OutboundError) {
-    return { fault: FAULT_OF_OUTBOUND[error.kind], advice: error.message };
+    return { fault: FAULT_OF_OUTBOUND[error.kind], advice: error.userMessage };
   }
   const fault = faultOfRecord(error);
   if (!fault) throw error;
-  return { fault, advice: error instanceof DomainError ? error.message : asMessage('') };
+  return { fault, advice: error instanceof DomainError ? error.userMessage : literal('') };
 }
 
 function faultOfRecord(error: unknown): Fault | undefined {
@@ -188,7 +186,7 @@ function upstreamFinding(error: UpstreamError): Finding {
   const fault = namesModel(error) ? 'model' : FAULT_OF_UPSTREAM[error.kind];
   return {
     fault,
-    advice: ADVICE[fault] ?? error.message,
+    advice: ADVICE[fault] ?? error.userMessage,
     ...(error.status !== undefined && { status: error.status }),
   };
 }

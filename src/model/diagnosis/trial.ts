@@ -1,7 +1,8 @@
+import { DomainError } from '../../platform/error/index.js';
 import { localized } from '../../platform/http/index.js';
 import type { Steps } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
-import { asMessage, msg, phrase } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatPart } from '../../provider/index.js';
 import type { ModelUse } from '../calls/attempt.js';
@@ -14,7 +15,12 @@ import type {
 import type { DiagnosisView, DiagnosisStep, DiagnosisStepView } from './diagnosis.view.js';
 
 /** The findings of a trial call, beside its steps. */
-export type TrialResult = Omit<DiagnosisView, 'steps' | 'normalizedAddress' | 'url'>;
+export interface TrialResult extends Omit<
+  DiagnosisView,
+  'steps' | 'normalizedAddress' | 'url' | 'advice' | 'findings'
+> {
+  readonly advice: Message;
+}
 
 export interface TrialRun {
   readonly calls: UpstreamCalls;
@@ -100,13 +106,15 @@ export class StepLog {
 
   add(step: DiagnosisStep, ok: boolean, started: number, detail: Message): void {
     const ms = Math.round(performance.now() - started);
-    this.steps.push({ step, ok, ms, detail });
-    this.send('step', { step, ok, ms, detail: localized(detail) });
+    const view = { step, ok, ms, detail: localized(detail) };
+    this.steps.push(view);
+    this.send('step', view);
   }
 }
 
 function reasonOf(error: unknown): Message {
-  return error instanceof Error ? asMessage(error.message) : msg`It failed.`;
+  if (error instanceof DomainError) return error.userMessage;
+  return error instanceof Error ? literal(error.message) : msg`It failed.`;
 }
 
 /** The endpoints that protocols append to a base address. */
@@ -229,7 +237,7 @@ async function measure(model: ResolvedEmbeddingModel, run: TrialRun): Promise<Tr
   const matches = modelDimension === dimension;
   const advice = matches
     ? msg`The model can be used.`
-    : msg`modelDimension is ${modelDimension ?? phrase`empty`}, but the model answers ${dimension} dimensions. Set modelDimension to ${dimension}.`;
+    : msg`modelDimension is ${modelDimension ?? msg`empty`}, but the model answers ${dimension} dimensions. Set modelDimension to ${dimension}.`;
   return { ok: matches, status: 200, ...(!matches && { fault: 'dimension' }), advice, dimension };
 }
 

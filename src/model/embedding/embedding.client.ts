@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/index.js';
 import { abortedError, UpstreamError } from '../../provider/index.js';
 import type { CallLimits, EmbeddingAnswer, EmbeddingCall } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { ModelUse } from '../calls/attempt.js';
 import { UpstreamCalls } from '../calls/upstream.calls.js';
 import { inBatches, learnBatchSize, ModelFindings } from '../model.findings.js';
@@ -272,7 +272,7 @@ export class EmbeddingDimensionError extends DomainError {
 
   constructor(modelName: string, declared: number | undefined, dimension: number) {
     super(
-      msg`The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${declared ?? phrase`empty`}. Set modelDimension of this model to ${dimension}, or choose another model.`,
+      msg`The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${declared ?? msg`empty`}. Set modelDimension of this model to ${dimension}, or choose another model.`,
       { data: { modelDimension: declared ?? null, dimension } },
     );
   }

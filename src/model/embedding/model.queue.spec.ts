@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ModelQueue } from './embedding.client.js';
 import type { CallPurpose } from './embedding.client.js';
+import { english } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 
 const signal = new AbortController().signal;
 const hurried = { purpose: 'query', signal, maxWaitMs: 30 } as const;
@@ -70,7 +72,7 @@ describe('a slow-down', () => {
   it('is told once, also when it grows, and ends with its longest wish', async () => {
     const queue = new ModelQueue({ query: 1, document: 1 });
     const told: (string | undefined)[] = [];
-    const unwatch = queue.watch((reason) => told.push(reason));
+    const unwatch = queue.watch((reason) => told.push(reason && english(reason)));
     queue.slowDown(40);
     queue.slowDown(120);
     queue.slowDown(60);
@@ -89,7 +91,9 @@ describe('a slow-down', () => {
     const queue = new ModelQueue({ query: 1, document: 1 });
     queue.slowDown(10_000);
     const told: (string | undefined)[] = [];
-    const listener = (reason: string | undefined): void => void told.push(reason);
+    const listener = (reason: Message | undefined): void => {
+      told.push(reason && english(reason));
+    };
     const leaves = [queue.watch(listener), queue.watch(listener)];
     expect(told).toEqual(['throttled by the provider']);
     leaves[0]?.();

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { localized } from '../../platform/http/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
 import { ProviderService, UpstreamError } from '../../provider/index.js';
@@ -51,7 +51,7 @@ export class OfferedModelsService {
       });
     } catch (error) {
       if (!(error instanceof DomainError || error instanceof OutboundError)) throw error;
-      return nothing(asMessage(error.message));
+      return nothing(literal(error.message));
     }
   }
 

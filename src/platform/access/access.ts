@@ -21,7 +21,7 @@ import { ALL_PERMISSIONS, isKeyPermission, isKnownPermission } from './permissio
 import type { PermissionInfo } from './permission.catalogue.js';
 import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../error/index.js';
 import { anyOf, msg } from '../message/index.js';
-import type { Phrase } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { inTenant } from '../database/index.js';
@@ -132,13 +132,13 @@ export function requireWithinKey(
   caller: WithKey,
   kind: LimitedRecords,
   ids: readonly number[],
-  what: Phrase,
+  what: Message,
 ): void {
   if (!ids.every((id) => isWithinKey(caller, kind, id))) throw new NotFoundError(what);
 }
 
 /** Throws ForbiddenError if the API key of the caller is limited to records of the kind: a new one would be outside of the limit. */
-export function requireUnlimitedKey(caller: WithKey, kind: LimitedRecords, what: Phrase): void {
+export function requireUnlimitedKey(caller: WithKey, kind: LimitedRecords, what: Message): void {
   if (caller.apiKey?.limits[kind] === undefined) return;
   throw new ForbiddenError(
     msg`This API key is limited to chosen ${what} and cannot change others. Use a key without this limit, or sign in.`,

@@ -5,7 +5,7 @@ import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialE
 import type { Caller } from '../access/index.js';
 import { currentRequest } from '../http/index.js';
 import type { Page } from '../http/index.js';
-import { phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { containing, createdWithin, Database, likewise, TenantScoped } from '../database/index.js';
 import type { AuditListQuery } from './audit.dto.js';
 import { actionsOfType, FAILED_SIGN_IN, SIGN_IN_ACTIONS, typedActions } from './console-log.dto.js';
@@ -54,7 +54,7 @@ export class AuditRepository {
   private readonly entries: TenantScoped<AuditEntry>;
 
   constructor(database: Database) {
-    this.entries = new TenantScoped(database, AuditEntry, phrase`The audit entry`);
+    this.entries = new TenantScoped(database, AuditEntry, msg`The audit entry`);
   }
 
   async add(tenantId: string, entries: readonly NewAuditEntry[]): Promise<void> {

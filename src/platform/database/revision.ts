@@ -1,6 +1,6 @@
 import type { FindOptionsWhere, ObjectLiteral, Repository } from 'typeorm';
 import { NotFoundError, RevisionConflictError } from '../error/index.js';
-import type { Phrase } from '../message/index.js';
+import type { Message } from '../message/index.js';
 
 /** A change of a record that two people can edit. */
 export interface RevisedChange {
@@ -17,7 +17,7 @@ export interface RevisedChange {
 export async function requireRevision<E extends ObjectLiteral>(
   rows: Repository<E>,
   where: FindOptionsWhere<E> | FindOptionsWhere<E>[],
-  label: Phrase,
+  label: Message,
   { expected, current }: RevisedChange,
 ): Promise<void> {
   if (expected === undefined) return;

@@ -9,7 +9,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { NotFoundError } from '../error/index.js';
-import type { Phrase } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { MAX_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
@@ -33,7 +33,7 @@ export class TenantScoped<E extends TenantOwned> {
     private readonly database: Database,
     private readonly entity: EntityTarget<E>,
     /** The name of one row in messages: "The provider". */
-    private readonly label: Phrase,
+    private readonly label: Message,
   ) {}
 
   get rows(): Repository<E> {

@@ -1,6 +1,6 @@
 import { DependencyFault } from '../dependency/index.js';
 import { UnavailableError } from '../error/index.js';
-import { msg, phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 
 /** PostgreSQL's error codes, appendix A of its manual. */
@@ -127,7 +127,7 @@ export function isUnavailable(error: unknown): boolean {
 export function unavailableError(error: unknown): UnavailableError | undefined {
   if (!isOutage(error)) return undefined;
   const cause = databaseError(error);
-  return new UnavailableError(phrase`The database`, error, cause && outages.get(cause)?.reason);
+  return new UnavailableError(msg`The database`, error, cause && outages.get(cause)?.reason);
 }
 
 /** Errors of node-postgres that have no code. */

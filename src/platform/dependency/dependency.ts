@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
+import { english } from '../message/index.js';
 import type { Message } from '../message/index.js';
 
 /** The names of the readiness checks, which the log and the metric use as well. */
@@ -20,7 +21,7 @@ export class DependencyFault extends Error {
     readonly reason: Message,
     cause?: unknown,
   ) {
-    super(reason, { cause });
+    super(english(reason), { cause });
   }
 }
 
@@ -83,7 +84,8 @@ export class Dependency {
 
   /** Marks it as limited: it works, but refuses a part of its work for this reason. It is probed as if it were down. */
   limit(fault: DependencyFault): void {
-    if (this.closed || this.limitReason === fault.reason) return;
+    const isKnown = this.limitReason && english(this.limitReason) === fault.message;
+    if (this.closed || isKnown) return;
     this.limitReason = fault.reason;
     this.logger.warn({ msg: 'Dependency limited', check: this.name, err: fault });
     this.schedule();

@@ -1,20 +1,22 @@
-import { msg } from '../message/index.js';
-import type { Message, Phrase } from '../message/index.js';
+import { english, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 
 /** The codes of the envelope; the HTTP status is 200 in any case (docs/WIRE.md, Envelope and values). */
 export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503;
 
 /**
- * A failure that is reported to the caller. The message is stable English, contains no secret and says what to do next; the
- * caller gets it in the language of the request. `data` is what a client needs to act on it.
+ * A failure that is reported to the caller. The message contains no secret and says what to do next; the caller gets
+ * `userMessage` in the language of the request, and `message` is its English for logs. `data` is what a client needs to act on it.
  */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
-  declare message: Message;
   readonly data: unknown;
 
-  constructor(message: Message, options: { cause?: unknown; data?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    readonly userMessage: Message,
+    options: { cause?: unknown; data?: unknown } = {},
+  ) {
+    super(english(userMessage), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.data = options.data ?? null;
   }
@@ -46,7 +48,7 @@ export class ForbiddenError extends DomainError {
 export class NotFoundError extends DomainError {
   readonly code = 404;
 
-  constructor(what: Phrase, options: { data?: unknown } = {}) {
+  constructor(what: Message, options: { data?: unknown } = {}) {
     super(msg`${what} was not found. It may have been deleted.`, options);
   }
 }
@@ -57,7 +59,7 @@ export class ConflictError extends DomainError {
 
 /** A save from a form whose record has changed since it was loaded. `current` is the record as its route answers it now. */
 export class RevisionConflictError extends ConflictError {
-  constructor(what: Phrase, { revision, current }: { revision: number; current: unknown }) {
+  constructor(what: Message, { revision, current }: { revision: number; current: unknown }) {
     super(msg`${what} has changed since you opened it. Compare the changes, then save again.`, {
       data: { errorCode: 'REVISION_CONFLICT', revision, current },
     });
@@ -84,7 +86,7 @@ export class UnavailableError extends DomainError {
   readonly retryAfterSeconds = 5;
 
   /** `what` with its article, as the beginning of a sentence; `reason` is the whole message where it is known. */
-  constructor(what: Phrase, cause?: unknown, reason?: Message) {
+  constructor(what: Message, cause?: unknown, reason?: Message) {
     const unknown = msg`${what} is not available at the moment. Try again in a few seconds.`;
     super(reason ?? unknown, { cause });
   }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
-import { answered, asMessage, msg, sentences } from '../message/index.js';
+import { literal, msg, sentences, textFor } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
@@ -77,7 +77,7 @@ export function answerRefusal(
   response: Response,
   { code, message: text, shapes }: Refusal,
 ): void {
-  const message = answered(text, response);
+  const message = textFor(response, text);
   const shape = shapeFor(request, shapes);
   setEnvelopeCode(response, code);
   const shaped = shape?.answer({ code, message, error: undefined });
@@ -202,7 +202,7 @@ export class ErrorFilter implements ExceptionFilter {
       return;
     }
     setEnvelopeCode(response, code);
-    const message = answered(msg, response);
+    const message = textFor(response, msg);
     const shaped = shape?.answer({ code, message, error });
     const retryAfter = retryAfterSeconds(error) ?? shaped?.retryAfterSeconds;
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
@@ -233,7 +233,7 @@ export class ErrorFilter implements ExceptionFilter {
         return { code: 400, msg: msg`The uploaded file is too large.`, data: null };
       default:
         if (error.getStatus() >= 500) return this.unexpected(error, request);
-        return { code: 400, msg: asMessage(error.message), data: null };
+        return { code: 400, msg: literal(error.message), data: null };
     }
   }
 
@@ -260,7 +260,7 @@ function prefersStatus({ headers: { prefer = '' } }: Request): boolean {
 }
 
 function envelopeOf(error: DomainError): ErrorEnvelope {
-  return { code: error.code, msg: error.message, data: error.data };
+  return { code: error.code, msg: error.userMessage, data: error.data };
 }
 
 function retryAfterSeconds(error: unknown): number | undefined {

@@ -7,7 +7,7 @@ import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
-import { answered, msg } from '../message/index.js';
+import { english, msg, textFor } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { setEnvelopeCode, UnauthenticatedError } from '../error/index.js';
 import type { Failure } from '../error/index.js';
@@ -59,7 +59,7 @@ export function envelope(result: unknown): Envelope {
 const PART_CHARS = 256 * 1_024;
 
 /** The JSON text of the envelope of a page, in parts: rows can be large, and a thousand of them hold the event loop. */
-export function* pageText(page: Page<unknown>, msg: string = OK_MESSAGE): Generator<string, void> {
+export function* pageText(page: Page<unknown>, msg = english(OK_MESSAGE)): Generator<string, void> {
   const { rows: _, ...head } = envelope(page);
   // The rows take the place of the closing brace.
   let part = `${JSON.stringify({ ...head, msg }).slice(0, -1)},"rows":[`;
@@ -106,7 +106,7 @@ export class EnvelopeInterceptor implements NestInterceptor {
         if (result instanceof Page) return pageAnswer(result, response);
         const answer = envelope(result);
         setEnvelopeCode(response, answer.code);
-        return { ...answer, msg: answered(answer.msg, response) };
+        return { ...answer, msg: textFor(response, answer.msg) };
       }),
     );
   }
@@ -116,7 +116,7 @@ export class EnvelopeInterceptor implements NestInterceptor {
 function pageAnswer(page: Page<unknown>, response: Response): string | StreamableFile {
   setEnvelopeCode(response, 200);
   response.type('json');
-  const parts = pageText(page, answered(OK_MESSAGE, response));
+  const parts = pageText(page, textFor(response, OK_MESSAGE));
   const firstParts = [parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
   if (firstParts.length === 1) return firstParts.join('');
   return new StreamableFile(Readable.from(withPauses(firstParts, parts)));

@@ -6,8 +6,8 @@ import type { Request } from 'express';
 import type { StorageEngine } from 'multer';
 import type { Observable } from 'rxjs';
 import { DomainError } from '../error/index.js';
-import { asPhrase, msg, phrase } from '../message/index.js';
-import type { Phrase } from '../message/index.js';
+import { literal, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { BodyBudget, BodyError, MAX_FORM_BYTES, TooLargeError } from './body.js';
 import { clientNetwork } from './request.js';
 import { onClose } from './stream.js';
@@ -28,7 +28,7 @@ export interface FormFile {
 
 /** The request cannot be read as a form. */
 class FormError extends BodyError {
-  constructor(problem: Phrase, cause?: unknown) {
+  constructor(problem: Message, cause?: unknown) {
     super(msg`The form could not be read: ${problem}. Send it again as multipart/form-data.`, {
       cause,
     });
@@ -130,9 +130,9 @@ function formInterceptor(files: number): Type<NestInterceptor> {
           : received);
       } catch (error) {
         if (error instanceof DomainError) throw error;
-        if (!request.complete) throw new FormError(phrase`it was interrupted`, error);
+        if (!request.complete) throw new FormError(msg`it was interrupted`, error);
         if (error instanceof Error && 'getStatus' in error) {
-          throw new FormError(asPhrase(error.message), error);
+          throw new FormError(literal(error.message), error);
         }
         throw error;
       }

@@ -16,6 +16,8 @@ export {
   inputPipe,
   isBlank,
   Nested,
+  PROPERTY,
+  ruleText,
   OneOf,
   Status,
   StrictFields,

@@ -28,9 +28,17 @@ import {
 } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import 'reflect-metadata';
-import { asMessage, msg, phrase } from '../message/index.js';
-import type { Message, Phrase } from '../message/index.js';
+import { clauses, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
+
+/** Stands in the message of a rule for the name of its field, which class-validator puts there. */
+export const PROPERTY = '$property';
+
+/** A message for class-validator, whose rules have texts: its JSON, which the input pipe reads. */
+export function ruleText(message: Message): string {
+  return JSON.stringify(message);
+}
 
 /**
  * Fields of a request, each declared once: the type for TypeScript, what OpenAPI shows, what is accepted, and how the
@@ -90,7 +98,7 @@ interface TextOptions extends FieldOptions {
   readonly cut?: number;
   readonly pattern?: RegExp;
   /** The message when the pattern does not match, e.g. "must be six digits". */
-  readonly patternMessage?: Phrase;
+  readonly patternMessage?: Message;
 }
 
 interface ListOptions extends TextOptions {
@@ -115,29 +123,31 @@ interface DecimalOptions extends NumberOptions {
 export const Text: Kind<string, TextOptions> = (options: TextOptions = {}) => {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
     Transform(({ value }: { value: unknown }) => cutText(readText(value), options.cut)),
-    IsString({ message: msg`$property must be text` }),
+    IsString({ message: ruleText(msg`${PROPERTY} must be text`) }),
     NoNul(),
     ...(options.optional
       ? []
-      : [IsNotEmpty({ message: msg`$property must not be empty` }), NotBlank()]),
+      : [IsNotEmpty({ message: ruleText(msg`${PROPERTY} must not be empty`) }), NotBlank()]),
     ...(options.min === undefined
       ? []
       : [
           MinLength(options.min, {
-            message: msg`$property must have at least ${options.min} characters`,
+            message: ruleText(msg`${PROPERTY} must have at least ${options.min} characters`),
           }),
         ]),
     ...(options.max === undefined
       ? []
       : [
           MaxLength(options.max, {
-            message: msg`$property must have at most ${options.max} characters`,
+            message: ruleText(msg`${PROPERTY} must have at most ${options.max} characters`),
           }),
         ]),
     ...(options.pattern
       ? [
           Matches(options.pattern, {
-            message: msg`$property ${options.patternMessage ?? phrase`has the wrong form`}`,
+            message: ruleText(
+              msg`${PROPERTY} ${options.patternMessage ?? msg`has the wrong form`}`,
+            ),
           }),
         ]
       : []),
@@ -150,9 +160,9 @@ export const Whole: Kind<number, NumberOptions> = (options: NumberOptions = {}) 
   const max = options.max ?? Number.MAX_SAFE_INTEGER;
   return field(options, { type: 'integer', minimum: options.min, maximum: options.max }, [
     Transform(({ value }: { value: unknown }) => readNumber(value)),
-    IsInt({ message: msg`$property must be a whole number` }),
-    Min(min, { message: msg`$property must be at least ${min}` }),
-    Max(max, { message: msg`$property must be at most ${max}` }),
+    IsInt({ message: ruleText(msg`${PROPERTY} must be a whole number`) }),
+    Min(min, { message: ruleText(msg`${PROPERTY} must be at least ${min}`) }),
+    Max(max, { message: ruleText(msg`${PROPERTY} must be at most ${max}`) }),
   ]);
 };
 
@@ -165,10 +175,10 @@ export const Decimal: Kind<number, DecimalOptions> = (options: DecimalOptions = 
     Transform(({ value }: { value: unknown }) => readNumber(value)),
     IsNumber(
       { allowNaN: false, allowInfinity: false },
-      { message: msg`$property must be a number` },
+      { message: ruleText(msg`${PROPERTY} must be a number`) },
     ),
-    Min(min, { message: msg`$property must be at least ${min}` }),
-    Max(max, { message: msg`$property must be at most ${max}` }),
+    Min(min, { message: ruleText(msg`${PROPERTY} must be at least ${min}`) }),
+    Max(max, { message: ruleText(msg`${PROPERTY} must be at most ${max}`) }),
     ...(smallest === undefined ? [] : [NotBelow(smallest)]),
   ]);
 };
@@ -177,7 +187,7 @@ function NotBelow(smallest: number): PropertyDecorator {
   const validate = (value: unknown): boolean => value === 0 || Math.abs(Number(value)) >= smallest;
   return ValidateBy(
     { name: 'notBelow', validator: { validate } },
-    { message: msg`$property must be 0 or at least ${smallest}` },
+    { message: ruleText(msg`${PROPERTY} must be 0 or at least ${smallest}`) },
   );
 }
 
@@ -204,12 +214,12 @@ export function OneOf<Value extends string>(
   options?: FieldOptions,
 ): Field<Value>;
 export function OneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
-  const message = msg`$property must be one of ${values.join(', ')}`;
+  const message = msg`${PROPERTY} must be one of ${values.join(', ')}`;
   return field({ missing: message, ...options }, { enum: [...values] }, [
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'number' ? String(value) : (value ?? undefined),
     ),
-    IsIn([...values], { message }),
+    IsIn([...values], { message: ruleText(message) }),
   ]);
 }
 
@@ -220,7 +230,7 @@ export function OneOf(values: readonly string[], options: FieldOptions = {}): Pr
 export const Status: Kind<number, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'integer', enum: [0, 1] }, [
     Transform(({ value }: { value: unknown }) => readNumber(value)),
-    IsIn([0, 1], { message: msg`$property must be 0 (enabled) or 1 (disabled)` }),
+    IsIn([0, 1], { message: ruleText(msg`${PROPERTY} must be 0 (enabled) or 1 (disabled)`) }),
   ]);
 };
 
@@ -230,7 +240,7 @@ export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'boolean' ? Number(value) : readNumber(value),
     ),
-    IsIn([0, 1], { message: msg`$property must be 0 or 1` }),
+    IsIn([0, 1], { message: ruleText(msg`${PROPERTY} must be 0 or 1`) }),
   ]);
 };
 
@@ -238,7 +248,7 @@ export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}
 export const Flag: Kind<boolean, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'boolean' }, [
     Transform(({ value }: { value: unknown }) => readBoolean(value)),
-    IsIn([true, false], { message: msg`$property must be true or false` }),
+    IsIn([true, false], { message: ruleText(msg`${PROPERTY} must be true or false`) }),
   ]);
 };
 
@@ -282,7 +292,7 @@ export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = 
         const value = (obj as Readonly<Record<string, unknown>>)[key];
         return value instanceof SentObject ? value.carried() : (value ?? undefined);
       }),
-      IsObject({ message: msg`$property must be an object` }),
+      IsObject({ message: ruleText(msg`${PROPERTY} must be an object`) }),
     ]),
   );
 };
@@ -325,13 +335,15 @@ export function Given(
 export const Texts: Kind<string[], ListOptions> = (options: ListOptions = {}) => {
   return field(options, { type: [String] }, [
     Transform(({ value }: { value: unknown }) => readList(value)),
-    IsArray({ message: msg`$property must be a list` }),
-    ArrayMaxSize(options.maxItems ?? 1_000, { message: msg`$property has too many entries` }),
-    IsString({ each: true, message: msg`each entry of $property must be text` }),
+    IsArray({ message: ruleText(msg`${PROPERTY} must be a list`) }),
+    ArrayMaxSize(options.maxItems ?? 1_000, {
+      message: ruleText(msg`${PROPERTY} has too many entries`),
+    }),
+    IsString({ each: true, message: ruleText(msg`each entry of ${PROPERTY} must be text`) }),
     NoNul(),
     MaxLength(options.max ?? 10_000, {
       each: true,
-      message: msg`an entry of $property is too long`,
+      message: ruleText(msg`an entry of ${PROPERTY} is too long`),
     }),
   ]);
 };
@@ -344,13 +356,15 @@ export const Ids: Kind<number[], IdListOptions> = (options: IdListOptions = {}) 
       const list = readList(value);
       return Array.isArray(list) ? list.map(readNumber) : list;
     }),
-    IsArray({ message: msg`$property must be a list of ids` }),
-    ArrayMaxSize(maxItems, { message: msg`$property has more than ${maxItems} entries` }),
-    IsInt({ each: true, message: msg`each entry of $property must be an id` }),
-    Min(1, { each: true, message: msg`each entry of $property must be an id` }),
+    IsArray({ message: ruleText(msg`${PROPERTY} must be a list of ids`) }),
+    ArrayMaxSize(maxItems, {
+      message: ruleText(msg`${PROPERTY} has more than ${maxItems} entries`),
+    }),
+    IsInt({ each: true, message: ruleText(msg`each entry of ${PROPERTY} must be an id`) }),
+    Min(1, { each: true, message: ruleText(msg`each entry of ${PROPERTY} must be an id`) }),
     Max(Number.MAX_SAFE_INTEGER, {
       each: true,
-      message: msg`each entry of $property must be an id`,
+      message: ruleText(msg`each entry of ${PROPERTY} must be an id`),
     }),
   ]);
 };
@@ -380,7 +394,7 @@ function field(
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
   const { optional = false, clearable, nullable, description, example } = options;
-  const { missing = msg`$property is required` } = options;
+  const { missing = msg`${PROPERTY} is required` } = options;
   const documented = defined({
     ...(clearable ? orEmptyText(schema) : schema),
     nullable,
@@ -390,7 +404,7 @@ function field(
   }) as ApiPropertyOptions;
   return applyDecorators(
     ...(clearable ? [Clearable()] : []),
-    ...(optional ? [] : [IsDefined({ message: missing })]),
+    ...(optional ? [] : [IsDefined({ message: ruleText(missing) })]),
     ApiProperty(documented),
     ...(optional ? [IsOptional()] : []),
     ...rules,
@@ -407,12 +421,12 @@ function orEmptyText(schema: Readonly<Record<string, unknown>>): object {
 function NoNul(): PropertyDecorator {
   return NotContains('\u0000', {
     each: true,
-    message: msg`$property must not contain the NUL character`,
+    message: ruleText(msg`${PROPERTY} must not contain the NUL character`),
   });
 }
 
 function NotBlank(): PropertyDecorator {
-  return Matches(VISIBLE, { message: msg`$property must not be empty` });
+  return Matches(VISIBLE, { message: ruleText(msg`${PROPERTY} must not be empty`) });
 }
 
 /** A lone surrogate, such as half of a cut emoji, cannot be stored as text. */
@@ -482,10 +496,10 @@ function hasStrictFields({ metatype }: Pick<ArgumentMetadata, 'metatype'>): bool
 /** A field that holds an object with fields of its own or, with `each`, a list of such objects. */
 export function Nested(
   type: () => Type<object>,
-  options: { readonly each?: boolean; readonly message: string },
+  { each = false, message }: { readonly each?: boolean; readonly message: Message },
 ): PropertyDecorator {
   return applyDecorators(
-    ValidateNested(options),
+    ValidateNested({ each, message: ruleText(message) }),
     ClassOf(type),
     (target: object, name: string | symbol): void => {
       Reflect.defineMetadata(NESTED, type, target, name);
@@ -527,7 +541,7 @@ class UnknownFieldsError extends InvalidInputError {
   constructor(objects: readonly UnknownFields[], problems?: Message) {
     const fields = objects.flatMap(({ unknown }) => unknown).slice(0, MAX_NAMED_FIELDS);
     const messages = [...objects.map(messageOf), ...(problems === undefined ? [] : [problems])];
-    super(asMessage(messages.join(', ')), { data: { errorCode: 'UNKNOWN_FIELD', fields } });
+    super(clauses(messages), { data: { errorCode: 'UNKNOWN_FIELD', fields } });
   }
 }
 
@@ -593,7 +607,7 @@ const OPTIONS: ValidationPipeOptions = {
   transform: true,
   transformOptions: { exposeUnsetFields: false },
   stopAtFirstError: true,
-  exceptionFactory: (errors) => new InvalidInputError(asMessage(messages(errors).join(', '))),
+  exceptionFactory: (errors) => new InvalidInputError(clauses(problemsOf(errors))),
 };
 
 class InputPipe extends ValidationPipe {
@@ -631,7 +645,7 @@ class InputPipe extends ValidationPipe {
       await super.transform(value, metadata);
       return undefined;
     } catch (error) {
-      if (error instanceof InvalidInputError) return error.message;
+      if (error instanceof InvalidInputError) return error.userMessage;
       throw error;
     }
   }
@@ -683,10 +697,13 @@ function partsOf(value: object): unknown[] {
   return parts;
 }
 
-function messages(errors: readonly ValidationError[], path = ''): string[] {
+function problemsOf(errors: readonly ValidationError[], path = ''): Message[] {
   return errors.flatMap((error) => [
-    ...Object.values(error.constraints ?? {}).map((message) => `${path}${message}`),
-    ...messages(error.children ?? [], `${path}${error.property}.`),
+    ...Object.values(error.constraints ?? {}).map((text) => {
+      const message = JSON.parse(text) as Message;
+      return path === '' ? message : msg`${path}${message}`;
+    }),
+    ...problemsOf(error.children ?? [], `${path}${error.property}.`),
   ]);
 }
 
@@ -733,5 +750,5 @@ export const ICON = {
     String.raw`^(?:\s*data:image/(?:png|jpeg|gif|webp)[;,]|(?!${GAP}(?:${refusedScheme})))`,
     'iu',
   ),
-  patternMessage: phrase`must not be a javascript:, vbscript:, data:, blob: or file: address; a data URI of PNG, JPEG, GIF or WebP is allowed`,
+  patternMessage: msg`must not be a javascript:, vbscript:, data:, blob: or file: address; a data URI of PNG, JPEG, GIF or WebP is allowed`,
 };

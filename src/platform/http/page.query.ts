@@ -2,9 +2,9 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsOptional, ValidateBy } from 'class-validator';
 import { ApiProperty } from '@nestjs/swagger';
-import { msg, phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
-import { Input, Nested, Text, Whole } from './input.js';
+import { Input, Nested, Text, Whole, ruleText } from './input.js';
 import type { Field } from './input.js';
 
 /** The number that clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
@@ -106,7 +106,8 @@ function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
         validate: (value) =>
           typeof value !== 'string' ||
           splitList(value).every((column) => sortableColumns.has(column)),
-        defaultMessage: () => msg`orderByColumn must be a comma list of these fields: ${names}`,
+        defaultMessage: () =>
+          ruleText(msg`orderByColumn must be a comma list of these fields: ${names}`),
       },
     }),
   );
@@ -128,7 +129,7 @@ function readDirection(word: string): Direction {
 
 /** A time in the format of the wire, or a day. */
 export const GIVEN_TIME = /^(\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?)?$/;
-export const GIVEN_TIME_MESSAGE = phrase`must be a time like 2026-01-31 18:30:00, or a day`;
+export const GIVEN_TIME_MESSAGE = msg`must be a time like 2026-01-31 18:30:00, or a day`;
 
 /**
  * Reads a time in the zone that times on the wire are in: its start or, as the end of a range, the first

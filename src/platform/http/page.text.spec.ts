@@ -10,7 +10,7 @@ describe('the text of a page', () => {
     ['large rows', [{ text: LARGE }, { text: LARGE }, { id: 3 }]],
   ])('is the JSON of the envelope with %s', (_, rows) => {
     const page = new Page<object>(rows, 7);
-    expect([...pageText(page)].join('')).toBe(JSON.stringify(envelope(page)));
+    expect([...pageText(page)].join('')).toBe(JSON.stringify({ ...envelope(page), msg: 'Done.' }));
   });
 
   it('comes in parts of about the same size, and lets other work run between them', async () => {

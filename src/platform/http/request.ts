@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import Bowser from 'bowser';
-import { languageOf, msg, translated } from '../message/index.js';
-import type { Language } from '../message/index.js';
+import { languageOf, msg, textIn } from '../message/index.js';
+import type { Language, Message } from '../message/index.js';
 import { answerRefusal } from '../error/index.js';
 import type { FailureShape } from '../error/index.js';
 
@@ -183,13 +183,9 @@ export function compose(...handlers: readonly RequestHandler[]): RequestHandler 
   };
 }
 
-/**
- * A message in a view, or in a frame of a stream, in the language of the request. Stored messages are English, so that every
- * reader gets them in their own language.
- */
-export function localized(message: string): string;
-export function localized(message: string | null): string | null;
-export function localized(message: string | null): string | null {
-  const language = currentRequest()?.language ?? 'en';
-  return message === null ? null : translated(message, language);
+/** The text of a message in a view, or in a frame of a stream, in the language of the request. */
+export function localized(message: Message): string;
+export function localized(message: Message | null): string | null;
+export function localized(message: Message | null): string | null {
+  return message && textIn(currentRequest()?.language ?? 'en', message);
 }

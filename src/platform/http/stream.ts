@@ -4,7 +4,7 @@ import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
 import { DomainError, setEnvelopeCode } from '../error/index.js';
-import { answered } from '../message/index.js';
+import { textFor } from '../message/index.js';
 import { envelope } from './answer.js';
 import { localized } from './request.js';
 
@@ -172,7 +172,7 @@ export async function answerInSteps(
   if (response.req.accepts(['application/json', 'text/event-stream']) !== 'text/event-stream') {
     const { code, msg, ...rest } = envelope(await work({ send: () => undefined, signal }));
     setEnvelopeCode(response, code);
-    response.status(200).json({ code, msg: answered(msg, response), ...rest });
+    response.status(200).json({ code, msg: textFor(response, msg), ...rest });
     return;
   }
   const writer = new SseWriter(response, PING_MS);
@@ -186,8 +186,8 @@ export async function answerInSteps(
     setEnvelopeCode(response, 200);
   } catch (error) {
     if (!response.headersSent || !(error instanceof DomainError)) throw error;
-    const { code, message, data } = error;
-    send('error', { code, msg: localized(message), data });
+    const { code, userMessage, data } = error;
+    send('error', { code, msg: localized(userMessage), data });
     setEnvelopeCode(response, code);
   }
   writer.end();

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { IsOptional } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
 import { inputPipe, Nested, StrictFields, Text, Whole } from './input.js';
+import { msg } from '../message/index.js';
 
 class Part {
   @Whole({ optional: true, max: 9 }) size?: number;
@@ -12,11 +13,11 @@ class Body {
   @Text() name: string;
 
   @IsOptional()
-  @Nested(() => Part, { message: 'part must be an object' })
+  @Nested(() => Part, { message: msg`part must be an object` })
   part?: Part;
 
   @IsOptional()
-  @Nested(() => Part, { each: true, message: 'each entry of parts must be an object' })
+  @Nested(() => Part, { each: true, message: msg`each entry of parts must be an object` })
   parts?: Part[];
 }
 

@@ -1,14 +1,15 @@
-export { answered, languageOf, translated } from './translation.js';
+export { languageOf, textFor, textIn } from './translation.js';
 export type { Language } from './translation.js';
 export {
   allOf,
   anyOf,
-  asMessage,
-  asPhrase,
-  cut,
+  clauses,
   either,
+  english,
+  enumeration,
+  literal,
   msg,
-  phrase,
   sentences,
+  withTexts,
 } from './message.js';
-export type { Message, Phrase } from './message.js';
+export type { Message } from './message.js';

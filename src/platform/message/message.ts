@@ -1,70 +1,101 @@
-declare const MESSAGE: unique symbol;
-declare const PHRASE: unique symbol;
+/**
+ * A text of the API that people read: what happened, then what to do. The template is English with a place {0}, {1} … for
+ * each value; a value that is a message is translated with it. Plain data, so that columns of jsonb, worker threads and events
+ * carry it as it is to where the language of its reader is known.
+ */
+export interface Message {
+  readonly template: string;
+  readonly values: readonly Value[];
+}
+
+type Value = string | number | Message;
 
 /**
- * A text of the API that people read: what happened, then what to do. English; the catalogue has its template in other
- * languages. Made by `msg` where the text is written.
+ * Makes a message: msg`The model ${name} is disabled. Enable it.` The suite of the catalogue finds the templates by the tag
+ * and asks for their text in other languages.
  */
-export type Message = string & { readonly [MESSAGE]: true };
-
-/** A part of a message that is translated with it, such as "The knowledge base". Made by `phrase`. */
-export type Phrase = string & { readonly [PHRASE]: true };
-
-type Value = string | number;
-
-/**
- * A message with its values: msg`The model ${name} is disabled. Enable it.` The tag leaves the text as it is; by the tag, the
- * compiler knows messages from other texts and the suite of the catalogue finds their templates.
- */
-export function msg(template: TemplateStringsArray, ...values: readonly Value[]): Message {
-  return String.raw({ raw: template }, ...values) as Message;
+export function msg(texts: TemplateStringsArray, ...values: readonly Value[]): Message {
+  const template = texts.reduce((start, text, index) => `${start}{${index - 1}}${text}`);
+  return { template, values: values.map(storable) };
 }
 
-/** A part of a message, with its values. */
-export function phrase(template: TemplateStringsArray, ...values: readonly Value[]): Phrase {
-  return String.raw({ raw: template }, ...values) as Phrase;
+/** A text that another program wrote, or a name, where a message is expected. It is the same in every language. */
+export function literal(text: string): Message {
+  return msg`${text}`;
 }
 
-/** A text that was a message before it was stored, sent or caught, or that another program wrote. */
-export function asMessage(text: string): Message {
-  return text as Message;
+/** PostgreSQL stores neither a lone surrogate nor the character NUL. */
+function storable(value: Value): Value {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\u{FFFD}') : value;
 }
 
-/** A part of a message that another program wrote. */
-export function asPhrase(text: string): Phrase {
-  return text as Phrase;
+const PLACE = /\{(\d+)\}/g;
+
+/** The text of a message by templates in the language of its reader; English without them. */
+export function render(
+  { template, values }: Message,
+  templateFor: (english: string) => string = (english) => english,
+): string {
+  return templateFor(template).replace(PLACE, (place, index: string) => {
+    const value = values[Number(index)] ?? place;
+    return typeof value === 'object' ? render(value, templateFor) : String(value);
+  });
+}
+
+/** The English text, for logs and errors. */
+export function english(message: Message): string {
+  return render(message);
+}
+
+/** The message with its texts changed by the function, those of its nested messages included. */
+export function withTexts(message: Message, change: (text: string) => string): Message {
+  const values = message.values.map((value) => {
+    if (typeof value === 'object') return withTexts(value, change);
+    return typeof value === 'string' ? change(value) : value;
+  });
+  return { template: message.template, values };
 }
 
 /** Joins the words of a choice: a, b, or c. */
-export function either(words: readonly string[]): Phrase {
+export function either(words: readonly (string | Message)[]): Message {
   const [first = '', second, ...others] = words;
-  if (second === undefined) return asPhrase(first);
-  if (others.length === 0) return phrase`${first} or ${second}`;
-  return phrase`${words.slice(0, -1).join(', ')}, or ${others.at(-1) ?? ''}`;
+  if (second === undefined) return msg`${first}`;
+  if (others.length === 0) return msg`${first} or ${second}`;
+  return msg`${enumeration(words.slice(0, -1))}, or ${others.at(-1) ?? ''}`;
+}
+
+/** Joins the words with commas: a, b, c. */
+export function enumeration(words: readonly (string | Message)[]): Message {
+  return joined(words, (list, word) => msg`${list}, ${word}`);
 }
 
 /** Joins the words with "or": a or b or c. */
-export function anyOf(words: readonly string[]): Phrase {
-  return asPhrase(words.reduce((list, word) => phrase`${list} or ${word}`));
+export function anyOf(words: readonly (string | Message)[]): Message {
+  return joined(words, (list, word) => msg`${list} or ${word}`);
 }
 
 /** Joins the words with "and": a and b and c. */
-export function allOf(words: readonly string[]): Phrase {
-  return asPhrase(words.reduce((list, word) => phrase`${list} and ${word}`));
+export function allOf(words: readonly (string | Message)[]): Message {
+  return joined(words, (list, word) => msg`${list} and ${word}`);
 }
 
-/** Joins several messages to one. */
+/** Joins sentences. In Chinese, no space stands between them. */
 export function sentences(messages: readonly Message[]): Message {
-  return asMessage(messages.join(' '));
+  return joined(messages, (text, sentence) => msg`${text}${msg` ${sentence}`}`);
 }
 
-/** The beginning of a message, for a column of the given length. */
-export function cut(message: Message, length: number): Message {
-  return asMessage(message.slice(0, length));
+/** Joins clauses, such as the problems of several fields. */
+export function clauses(messages: readonly Message[]): Message {
+  return joined(messages, (text, clause) => msg`${text}${msg`, ${clause}`}`);
 }
 
-/** The texts of a language: a template of the sources and the same in that language. */
-export interface Texts {
-  readonly messages: Readonly<Record<string, string>>;
-  readonly phrases: Readonly<Record<string, string>>;
+function joined<Part extends string | Message>(
+  parts: readonly Part[],
+  join: (list: Message, part: Part) => Message,
+): Message {
+  const [first = '', ...others] = parts;
+  return others.reduce(join, typeof first === 'string' ? literal(first) : first);
 }
+
+/** The Chinese texts of one folder by their English templates. */
+export type Texts = Readonly<Record<string, string>>;

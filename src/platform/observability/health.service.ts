@@ -6,6 +6,7 @@ import { Dependencies, withLimit } from '../dependency/index.js';
 import type { Dependency } from '../dependency/index.js';
 import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
+import { english } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { HealthRepository } from './health.repository.js';
 import { Shutdown } from './shutdown.js';
@@ -100,7 +101,7 @@ export class HealthService {
     );
     if (!notice) return vectorStore;
     const { reason, isLimited } = notice;
-    return { ...vectorStore, reason, ...(isLimited && { status: 'degraded' }) };
+    return { ...vectorStore, reason: english(reason), ...(isLimited && { status: 'degraded' }) };
   }
 
   private async store(): Promise<CheckView> {
@@ -142,7 +143,7 @@ export class HealthService {
 
 function stateOf({ isUp, isLimited, reason }: Dependency): Pick<CheckView, 'status' | 'reason'> {
   const status = isUp && !isLimited ? 'up' : 'degraded';
-  return { status, ...(reason !== undefined && { reason }) };
+  return { status, ...(reason && { reason: english(reason) }) };
 }
 
 function sinceMs(began: number): number {

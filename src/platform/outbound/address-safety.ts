@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
-import { msg, phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
 import { HostList } from './host-list.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
@@ -68,13 +68,13 @@ export class AddressSafety {
     const url = parse(address);
     if (url.username !== '' || url.password !== '') {
       throw ForbiddenAddressError.always(
-        phrase`user name or password in the address`,
+        msg`user name or password in the address`,
         msg`Remove it; enter the key in its own field.`,
       );
     }
     if (url.hash !== '' || address.includes('#')) {
       throw ForbiddenAddressError.always(
-        phrase`fragment in the address`,
+        msg`fragment in the address`,
         msg`Remove the # and what follows.`,
       );
     }
@@ -106,7 +106,7 @@ export class AddressSafety {
   private checkPort(url: URL): void {
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     if (this.allowedPorts !== undefined && !this.allowedPorts.has(port)) {
-      throw ForbiddenAddressError.always(phrase`port`, msg`Use the default port.`);
+      throw ForbiddenAddressError.always(msg`port`, msg`Use the default port.`);
     }
   }
 
@@ -115,10 +115,10 @@ export class AddressSafety {
     if (isIP(host) !== 0) {
       this.checkAddress(host, false);
     } else if (METADATA_NAMES.has(host)) {
-      throw ForbiddenAddressError.always(phrase`cloud metadata`);
+      throw ForbiddenAddressError.always(msg`cloud metadata`);
     } else if (/(^|\.)localhost$/.test(host) && !this.allowsLoopbackName(host)) {
       // RFC 6761: these names are loopback, so they are refused without resolution.
-      throw ForbiddenAddressError.unlessAllowed(phrase`loopback`);
+      throw ForbiddenAddressError.unlessAllowed(msg`loopback`);
     }
   }
 
@@ -151,20 +151,20 @@ function parse(address: string): URL {
   const url = URL.parse(address);
   if (url === null || url.hostname === '') {
     throw ForbiddenAddressError.always(
-      phrase`not an address`,
+      msg`not an address`,
       msg`Enter one such as https://api.example.com/v1.`,
     );
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw ForbiddenAddressError.always(
-      phrase`neither http nor https`,
+      msg`neither http nor https`,
       msg`Enter an http or https address.`,
     );
   }
   // The URL standard drops tabs and line feeds and turns \ into /, so the text would not be the address that is called.
   if (/[\\\p{Cc}]/u.test(address)) {
     throw ForbiddenAddressError.always(
-      phrase`backslash or control character in the address`,
+      msg`backslash or control character in the address`,
       msg`Remove it.`,
     );
   }

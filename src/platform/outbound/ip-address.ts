@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 import { bytesOfIpv6 } from '../http/index.js';
-import { phrase } from '../message/index.js';
-import type { Phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 
 /** A rule by which an IP address is not an ordinary public one. */
 export interface AddressRule {
-  readonly name: Phrase;
+  readonly name: Message;
   /** Whether the address is refused by every setting; otherwise ALLOW_PRIVATE_MODEL_HOSTS can allow it. */
   readonly always: boolean;
 }
@@ -17,7 +17,7 @@ interface Rule extends AddressRule {
 /** The rules in their order: for an address in several ranges the first one decides. */
 const RULES: readonly Rule[] = [
   // AWS and most others, AWS over IPv6, Google over IPv6, Alibaba, Oracle, Azure's wire server.
-  rule(phrase`cloud metadata`, true, [
+  rule(msg`cloud metadata`, true, [
     '169.254.169.254/32',
     'fd00:ec2::/32',
     'fd20:ce::254/128',
@@ -25,15 +25,15 @@ const RULES: readonly Rule[] = [
     '192.0.0.192/32',
     '168.63.129.16/32',
   ]),
-  rule(phrase`link-local`, true, ['169.254.0.0/16', 'fe80::/10']),
+  rule(msg`link-local`, true, ['169.254.0.0/16', 'fe80::/10']),
   // On Linux a connection to 0.0.0.0 reaches the machine itself.
-  rule(phrase`unspecified address`, true, ['0.0.0.0/8', '::/128']),
-  rule(phrase`broadcast`, true, ['255.255.255.255/32']),
-  rule(phrase`multicast`, true, ['224.0.0.0/4', 'ff00::/8']),
+  rule(msg`unspecified address`, true, ['0.0.0.0/8', '::/128']),
+  rule(msg`broadcast`, true, ['255.255.255.255/32']),
+  rule(msg`multicast`, true, ['224.0.0.0/4', 'ff00::/8']),
   // Local-use NAT64 (RFC 8215): the position of the IPv4 address depends on the network, so it cannot be checked.
-  rule(phrase`translated address`, true, ['64:ff9b:1::/48']),
-  rule(phrase`loopback`, false, ['127.0.0.0/8', '::1/128']),
-  rule(phrase`private network`, false, [
+  rule(msg`translated address`, true, ['64:ff9b:1::/48']),
+  rule(msg`loopback`, false, ['127.0.0.0/8', '::1/128']),
+  rule(msg`private network`, false, [
     '10.0.0.0/8',
     '172.16.0.0/12',
     '192.168.0.0/16',
@@ -42,7 +42,7 @@ const RULES: readonly Rule[] = [
     'fec0::/10',
   ]),
   // IANA special-purpose registries: never the address of a public service.
-  rule(phrase`reserved range`, false, [
+  rule(msg`reserved range`, false, [
     '192.0.0.0/24',
     '192.0.2.0/24',
     '192.88.99.0/24',
@@ -57,7 +57,7 @@ const RULES: readonly Rule[] = [
   ]),
 ];
 
-function rule(name: Phrase, always: boolean, cidrs: readonly string[]): Rule {
+function rule(name: Message, always: boolean, cidrs: readonly string[]): Rule {
   const blocked = new BlockList();
   for (const cidr of cidrs) addCidr(blocked, cidr);
   return { name, always, blocked };

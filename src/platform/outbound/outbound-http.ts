@@ -8,7 +8,7 @@ import { Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import { LRUCache } from 'lru-cache';
 import { ForbiddenAddressError, OutboundError, outboundErrorOf } from './outbound.errors.js';
-import { msg, phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { AddressSafety } from './address-safety.js';
 import { Proxies, proxyConnector } from './proxy.js';
 import type { Proxy, ProxySettings } from './proxy.js';
@@ -147,7 +147,7 @@ export class OutboundHttp {
   assertSecureAddress(address: string): void {
     const { protocol, hostname } = this.safety.check(address);
     if (protocol === 'https:' || this.safety.names(hostname)) return;
-    throw ForbiddenAddressError.unlessAllowed(phrase`http without TLS`);
+    throw ForbiddenAddressError.unlessAllowed(msg`http without TLS`);
   }
 
   /**
@@ -247,7 +247,7 @@ function agentWith(connect: buildConnector.connector): Agent {
 
 function redirectError(response: OutboundResponse): Error {
   const location = URL.parse(response.headers.location ?? '');
-  const target = location === null ? '' : phrase` to ${location.origin + location.pathname}`;
+  const target = location === null ? '' : msg` to ${location.origin + location.pathname}`;
   return new OutboundError('redirect', {
     detail: msg`The service answered with a redirect (${response.status})${target}, which is not followed. Enter its final address.`,
   });

@@ -1,5 +1,5 @@
-import { msg, phrase } from '../message/index.js';
-import type { Message, Phrase } from '../message/index.js';
+import { english, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { DomainError } from '../error/index.js';
 
 /** The setting that allows private networks; error messages name it. */
@@ -13,24 +13,23 @@ const HOSTS_SETTING = 'OUTBOUND_ALLOWED_HOSTS';
  */
 export class ForbiddenAddressError extends DomainError {
   readonly code = 400;
+  readonly rule: string;
 
-  private constructor(
-    readonly rule: string,
-    message: Message,
-  ) {
-    super(message, { data: { rule } });
+  private constructor(rule: Message, message: Message) {
+    super(message, { data: { rule: english(rule) } });
+    this.rule = english(rule);
   }
 
   /** The error for an address that no setting allows. */
   static always(
-    rule: Phrase,
+    rule: Message,
     advice = msg`Enter the public address of the service.`,
   ): ForbiddenAddressError {
     return new ForbiddenAddressError(rule, msg`This address is refused (${rule}). ${advice}`);
   }
 
   /** The error for an address that the operator can allow. */
-  static unlessAllowed(rule: Phrase): ForbiddenAddressError {
+  static unlessAllowed(rule: Message): ForbiddenAddressError {
     return new ForbiddenAddressError(
       rule,
       msg`This address is refused (${rule}). An operator can allow it with ${SETTING}: its CIDR, its host name, or *.`,
@@ -39,7 +38,7 @@ export class ForbiddenAddressError extends DomainError {
 
   /** The error for a host that is not among those that the operator lists. */
   static hostNotListed(): ForbiddenAddressError {
-    const rule = phrase`host that is not listed`;
+    const rule = msg`host that is not listed`;
     return new ForbiddenAddressError(
       rule,
       msg`This address is refused (${rule}). An operator can allow its host with ${HOSTS_SETTING}.`,

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { NotFoundError } from '../error/index.js';
@@ -79,7 +79,7 @@ export class FileAddresses {
   /** The file that the token names. NotFoundError for a wrong signature, ExpiredAddressError after the expiry. */
   async read(token: string): Promise<SharedFile> {
     const file = readFileToken(await this.key.get(), token);
-    if (!file) throw new NotFoundError(phrase`The file`);
+    if (!file) throw new NotFoundError(msg`The file`);
     if (file.expires !== 0 && file.expires * 1_000 <= Date.now()) throw new ExpiredAddressError();
     return file;
   }

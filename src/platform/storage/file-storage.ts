@@ -18,7 +18,7 @@ import { addAbortSignal, Readable } from 'node:stream';
 import type { Request } from 'express';
 import type { StorageEngine } from 'multer';
 import { StorageRepository } from './storage.repository.js';
-import { phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import type { Dependency } from '../dependency/index.js';
 import { NotFoundError, UnavailableError } from '../error/index.js';
 import { isMissing } from '../filesystem/index.js';
@@ -151,7 +151,7 @@ export class FileStorage {
         if (!isMissing(error)) throw error;
         await this.restore(key);
         return this.reportingOutages(() => open(path, 'r')).catch((second: unknown) => {
-          throw isMissing(second) ? new NotFoundError(phrase`The file`) : second;
+          throw isMissing(second) ? new NotFoundError(msg`The file`) : second;
         });
       },
     );
@@ -233,7 +233,7 @@ export class FileStorage {
     } catch (error) {
       if (!OUTAGES.has(String((error as NodeJS.ErrnoException).code))) throw error;
       this.dependency.failed(error, beganAt);
-      throw new UnavailableError(phrase`The file storage`, error);
+      throw new UnavailableError(msg`The file storage`, error);
     }
   }
 

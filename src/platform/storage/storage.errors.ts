@@ -1,5 +1,5 @@
-import { msg, phrase } from '../message/index.js';
-import type { Phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { ConflictError, DomainError, ForbiddenError, InvalidInputError } from '../error/index.js';
 
 const MIB = 2 ** 20;
@@ -29,7 +29,7 @@ export class ExpiredAddressError extends ForbiddenError {
 }
 
 export class UnreadableUploadError extends InvalidInputError {
-  constructor(reason: Phrase, cause?: unknown, part = 'file') {
+  constructor(reason: Message, cause?: unknown, part = 'file') {
     super(
       msg`The upload could not be read: ${reason}. Send multipart/form-data with a part named ${part}.`,
       {
@@ -52,7 +52,7 @@ export class TooManyFilesError extends InvalidInputError {
 export class ContentMissingError extends DomainError {
   readonly code = 404;
   /** The processes that stored the content and that looked for it, in words. */
-  readonly processes: Phrase;
+  readonly processes: Message;
 
   constructor({
     storedBy,
@@ -64,6 +64,6 @@ export class ContentMissingError extends DomainError {
     super(
       msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.`,
     );
-    this.processes = phrase`${storedBy ?? phrase`an earlier release`} stored it, ${requestedBy} does not find it`;
+    this.processes = msg`${storedBy ?? msg`an earlier release`} stored it, ${requestedBy} does not find it`;
   }
 }

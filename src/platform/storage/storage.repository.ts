@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
-import { phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import {
   acrossTenants,
   containing,
@@ -18,7 +18,7 @@ export class StorageRepository {
   readonly files: TenantScoped<StoredFile>;
 
   constructor(private readonly database: Database) {
-    this.files = new TenantScoped(database, StoredFile, phrase`The file`);
+    this.files = new TenantScoped(database, StoredFile, msg`The file`);
   }
 
   /** The condition of files that are not part of another record. */

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { Caller } from '../access/index.js';
 import type { StoredFile } from './storage.entity.js';
-import { phrase } from '../message/index.js';
+import { msg } from '../message/index.js';
 import { TenantLifecycle } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
 import { CONFIG } from '../config/index.js';
@@ -100,7 +100,7 @@ export class StorageService {
     const [file, ...more] = received;
     if (!file || more.length > 0) {
       throw new UnreadableUploadError(
-        file ? phrase`it contains more than one file` : phrase`it contains no file`,
+        file ? msg`it contains more than one file` : msg`it contains no file`,
       );
     }
     if (isRefused(file)) throw file.refusal;
@@ -138,7 +138,7 @@ export class StorageService {
   /** Like `open`, if the caller may read the file. */
   async openFor(caller: Caller, id: number): Promise<OpenedFile> {
     const [file] = await this.visible(caller, [id]);
-    if (!file) throw new NotFoundError(phrase`The file`);
+    if (!file) throw new NotFoundError(msg`The file`);
     return this.open(caller.tenantId, id);
   }
 
@@ -183,7 +183,7 @@ export class StorageService {
     const byId = new Map(files.map((file) => [file.id, infoOf(file)]));
     return ids.map((id) => {
       const file = byId.get(id);
-      if (!file) throw new NotFoundError(phrase`The file`);
+      if (!file) throw new NotFoundError(msg`The file`);
       return file;
     });
   }
@@ -194,7 +194,7 @@ export class StorageService {
    */
   async claim({ tenantId }: Caller, ids: readonly number[], kind: string): Promise<void> {
     const claimed = await this.repository.claim(tenantId, ids, kind);
-    if (claimed !== new Set(ids).size) throw new NotFoundError(phrase`The file`);
+    if (claimed !== new Set(ids).size) throw new NotFoundError(msg`The file`);
   }
 
   /** Blocks `claim` of the files until the open transaction ends, in which who refers to them is looked up. */
@@ -210,7 +210,7 @@ export class StorageService {
   /** Deletes independent files: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const files = await this.visible(caller, ids);
-    if (files.length !== new Set(ids).size) throw new NotFoundError(phrase`The file`);
+    if (files.length !== new Set(ids).size) throw new NotFoundError(msg`The file`);
     if (files.some(({ belongsTo }) => belongsTo !== null)) throw new FileInUseError();
     await this.erase(caller, files);
   }

@@ -5,7 +5,7 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
-import { asPhrase, phrase } from '../message/index.js';
+import { literal, msg } from '../message/index.js';
 import { isUnavailable } from '../database/index.js';
 import { TooManyFilesError, UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
@@ -59,9 +59,8 @@ export class UploadInterceptor implements NestInterceptor {
       const request = context.switchToHttp().getRequest<Request>();
       const { part, files } = this.form;
       if (isTooMany(error)) throw new TooManyFilesError(files, error);
-      if (!request.complete)
-        throw new UnreadableUploadError(phrase`it was interrupted`, error, part);
-      if (isRefusal(error)) throw new UnreadableUploadError(asPhrase(error.message), error, part);
+      if (!request.complete) throw new UnreadableUploadError(msg`it was interrupted`, error, part);
+      if (isRefusal(error)) throw new UnreadableUploadError(literal(error.message), error, part);
       throw error;
     }
   }

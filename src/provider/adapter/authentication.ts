@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OutboundHttp } from '../../platform/outbound/index.js';
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { literal, msg } from '../../platform/message/index.js';
 import { LRUCache } from 'lru-cache';
 import { CloudClient } from './cloud-client.js';
 import { isRecord, textIn } from './vendor-json.js';
@@ -363,6 +363,6 @@ function refusalOf(error: unknown, credential: string): Error {
   const text = safeText(failure.message, { address: '', credential });
   return new UpstreamError({
     kind: 'authentication',
-    message: msg`The cloud issued no token for the credential of this model. Check the credential. It said: ${asMessage(text)}`,
+    message: msg`The cloud issued no token for the credential of this model. Check the credential. It said: ${literal(text)}`,
   });
 }

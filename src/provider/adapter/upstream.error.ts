@@ -2,7 +2,7 @@ import type { Message } from '../../platform/message/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
-import { asMessage, msg } from '../../platform/message/index.js';
+import { msg, withTexts } from '../../platform/message/index.js';
 import { maskSecrets, repeatsSecret } from './safe-text.js';
 import type { Secrets } from './safe-text.js';
 
@@ -170,15 +170,20 @@ export function upstreamErrorOf(failure: unknown, secrets?: Secrets): Error {
   return new UpstreamError({
     kind: KIND_OF_OUTBOUND[error.kind],
     retryable: error.retryable,
-    message: asMessage(error.message.replace(/ to https?:\/\/[^\s,]+/, '')),
+    message: error.kind === 'redirect' ? withoutTarget(error.userMessage) : error.userMessage,
     cause: error,
   });
 }
 
+/** The message about a redirect without the address, which is the only message in it. */
+function withoutTarget({ template, values }: Message): Message {
+  return { template, values: values.map((value) => (typeof value === 'object' ? '' : value)) };
+}
+
 function withoutKey(error: unknown, secrets: Secrets): unknown {
   if (error instanceof UpstreamError) {
-    const message = maskSecrets(error.message, secrets);
-    return message === error.message ? error : error.withMessage(asMessage(message));
+    if (!repeatsSecret(error.message, secrets)) return error;
+    return error.withMessage(withTexts(error.userMessage, (text) => maskSecrets(text, secrets)));
   }
   if (!(error instanceof OutboundError) || !repeatsSecret(error.message, secrets)) return error;
   return new OutboundError(error.kind, { retryable: error.retryable });

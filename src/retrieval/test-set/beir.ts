@@ -1,6 +1,6 @@
 import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
-import type { Phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** A question of a BEIR file, by its `_id`. */
 interface BeirQuery {
@@ -35,7 +35,7 @@ export const MAX_QUERY_CHARS = 4_000;
 export const ID_FORM = /^[^\t\r\n]*$/;
 const BEST = 3;
 
-const FORM = phrase`needs an _id of at most ${MAX_ID_CHARS} characters and a text of at most ${MAX_QUERY_CHARS}`;
+const FORM = msg`needs an _id of at most ${MAX_ID_CHARS} characters and a text of at most ${MAX_QUERY_CHARS}`;
 
 /** Text without NUL and surrounding white space. */
 function readText(value: unknown, longest: number): string | undefined {
@@ -51,11 +51,11 @@ export function readJudgements(tsv: string): BeirJudgement[] {
     const [queryId, corpusId, score, ...more] = text.split('\t').map((cell) => cell.trim());
     if (index === 0 && score === 'score') return [];
     if (!queryId || !corpusId || more.length > 0 || !/^-?\d{1,9}$/.test(score ?? '')) {
-      const form = phrase`is not query-id, corpus-id and a whole score, with tabs between them`;
+      const form = msg`is not query-id, corpus-id and a whole score, with tabs between them`;
       throw new MalformedImportError('qrels', number, form);
     }
     if (Number(score) > BEST)
-      throw new MalformedImportError('qrels', number, phrase`has a score above 3`);
+      throw new MalformedImportError('qrels', number, msg`has a score above 3`);
     return [{ queryId, corpusId, score: Number(score) }];
   });
 }
@@ -93,11 +93,11 @@ function readObject(text: string, number: number): { _id?: unknown; text?: unkno
   } catch {
     // Reported below.
   }
-  throw new MalformedImportError('queries', number, phrase`is not a JSON object`);
+  throw new MalformedImportError('queries', number, msg`is not a JSON object`);
 }
 
 class MalformedImportError extends InvalidInputError {
-  constructor(part: 'queries' | 'qrels', line: number, problem: Phrase) {
+  constructor(part: 'queries' | 'qrels', line: number, problem: Message) {
     super(msg`${part}: line ${line} ${problem}. Correct it and import again; nothing was stored.`);
   }
 }

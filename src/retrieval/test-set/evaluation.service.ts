@@ -3,7 +3,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { Answer, OK_MESSAGE } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import type { Message } from '../../platform/message/index.js';
-import { msg, sentences } from '../../platform/message/index.js';
+import { english, msg, sentences } from '../../platform/message/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { settingsOf } from '../retrieval.js';
@@ -34,8 +34,8 @@ interface Run {
   readonly overrides: RetrievalOverrides;
   readonly k: number;
   readonly signal: AbortSignal;
-  /** Notices with their number of queries; filled while the run is measured. */
-  readonly notices: Map<Message, number>;
+  /** Notices by their English text, with their number of queries; filled while the run is measured. */
+  readonly notices: Map<string, { readonly notice: Message; readonly count: number }>;
 }
 
 /** Measures the retrieval of a knowledge base with its test set. */
@@ -80,7 +80,7 @@ export class EvaluationService {
     const queries = await this.testSets.all(scope);
     if (queries.length === 0) throw new EmptyTestSetError();
     const { k = DEFAULT_K, ...overrides } = body;
-    const run = { caller, knowledge, overrides, k, notices: new Map<Message, number>() };
+    const run = { caller, knowledge, overrides, k, notices: new Map() };
     const results = await this.measureAll(queries.slice(0, TEST_SET.maxQueries), {
       ...run,
       signal,
@@ -127,7 +127,10 @@ export class EvaluationService {
       overrides,
       signal,
     });
-    for (const notice of result.notices) notices.set(notice, (notices.get(notice) ?? 0) + 1);
+    for (const notice of result.notices) {
+      const key = english(notice);
+      notices.set(key, { notice, count: (notices.get(key)?.count ?? 0) + 1 });
+    }
     const ranking = judge(result.fragments, expected);
     return {
       queryId,
@@ -143,7 +146,9 @@ export class EvaluationService {
     { topK }: MeasuredSettings,
     queryCount: number,
   ): Message {
-    const messages = [...notices].map(([notice, count]) => msg`In ${count} queries: ${notice}`);
+    const messages = [...notices.values()].map(
+      ({ notice, count }) => msg`In ${count} queries: ${notice}`,
+    );
     if (topK < k) {
       messages.push(
         msg`Only ${topK} fragments were retrieved, fewer than the ${k} that are measured. Increase topK.`,

@@ -2,19 +2,20 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional } from 'class-validator';
 import {
+  Decimal,
+  Flag,
   Id,
   Input,
   Nested,
   OneOf,
   pageFields,
+  ruleText,
   Text,
   VISIBLE,
   Whole,
-  Decimal,
-  Flag,
 } from '../../platform/http/index.js';
 import type { Field } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { ID_FORM, MAX_ID_CHARS, MAX_QUERY_CHARS } from './beir.js';
 import { MAX_RETRIEVED } from '../../knowledge/index.js';
 
@@ -39,10 +40,10 @@ export class ExpectedBody extends Input({
 function ExpectedList(description: string): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: [ExpectedBody], description }),
-    IsArray({ message: msg`expected must be a list` }),
-    ArrayMinSize(1, { message: msg`expected must not be empty` }),
+    IsArray({ message: ruleText(msg`expected must be a list`) }),
+    ArrayMinSize(1, { message: ruleText(msg`expected must not be empty`) }),
     ArrayMaxSize(MAX_EXPECTED_COUNT, {
-      message: msg`expected has more than ${MAX_EXPECTED_COUNT} entries`,
+      message: ruleText(msg`expected has more than ${MAX_EXPECTED_COUNT} entries`),
     }),
     Nested(() => ExpectedBody, {
       each: true,
@@ -62,7 +63,7 @@ export class CreateTestQueryBody extends Input({
     optional: true,
     max: MAX_ID_CHARS,
     pattern: ID_FORM,
-    patternMessage: phrase`must not contain tabs or line breaks`,
+    patternMessage: msg`must not contain tabs or line breaks`,
     description: 'Id of the query in its test set; generated when not given',
     example: 'q1',
   }),
@@ -79,7 +80,7 @@ export class UpdateTestQueryBody extends Input({
     optional: true,
     max: MAX_QUERY_CHARS,
     pattern: VISIBLE,
-    patternMessage: phrase`must not be empty`,
+    patternMessage: msg`must not be empty`,
   }),
 }) {
   @ExpectedList('Replaces the expected documents and fragments')

@@ -8,7 +8,7 @@ import {
 } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page, PageQuery } from '../../platform/http/index.js';
-import { phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { TestQueryListQuery } from './test-set.dto.js';
 import { TestQuery, Evaluation } from './test-set.entity.js';
 import type { Expected, QueryResult } from './test-set.entity.js';
@@ -54,7 +54,7 @@ export class TestSetRepository {
   private readonly queries: TenantScoped<TestQuery>;
 
   constructor(private readonly database: Database) {
-    this.queries = new TenantScoped(database, TestQuery, phrase`The test query`);
+    this.queries = new TenantScoped(database, TestQuery, msg`The test query`);
   }
 
   async page(
@@ -153,7 +153,7 @@ export class TestSetRepository {
 }
 
 function withoutBase(error: unknown): unknown {
-  return isForeignKeyViolation(error) ? new NotFoundError(phrase`The knowledge base`) : error;
+  return isForeignKeyViolation(error) ? new NotFoundError(msg`The knowledge base`) : error;
 }
 
 export type EvaluationSummary = Omit<Evaluation, 'results'>;
@@ -168,7 +168,7 @@ export class EvaluationRepository {
   private readonly evaluations: TenantScoped<Evaluation>;
 
   constructor(private readonly database: Database) {
-    this.evaluations = new TenantScoped(database, Evaluation, phrase`The evaluation`);
+    this.evaluations = new TenantScoped(database, Evaluation, msg`The evaluation`);
   }
 
   /** A page of evaluations, without the results of their queries. */
@@ -212,7 +212,7 @@ export class EvaluationRepository {
         return added;
       });
     } catch (error) {
-      throw isForeignKeyViolation(error) ? new NotFoundError(phrase`The knowledge base`) : error;
+      throw isForeignKeyViolation(error) ? new NotFoundError(msg`The knowledge base`) : error;
     }
   }
 }

@@ -15,7 +15,7 @@ import {
   object,
   schema,
 } from '../../platform/http/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { keyOf } from './judgement.js';
 import type { TestQuery, Evaluation, MeasuredSettings, QueryResult } from './test-set.entity.js';
 import type { EvaluationSummary } from './test-set.repository.js';
@@ -75,7 +75,7 @@ export function toTestQueryView(query: TestQuery, names: ExpectedNames): TestQue
 export function toImportAnswer(view: ImportView, unknown: readonly string[]): Answer<ImportView> {
   if (unknown.length === 0) return new Answer(view, OK_MESSAGE);
   const some = unknown.slice(0, SHOWN).join(', ');
-  const named = unknown.length > SHOWN ? phrase`${some} and ${unknown.length - SHOWN} more` : some;
+  const named = unknown.length > SHOWN ? msg`${some} and ${unknown.length - SHOWN} more` : some;
   return new Answer(
     view,
     msg`Left out judgements without a document or fragment in this knowledge base: ${named}.`,

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { RelationalVectorStore } from '../relational.vector-store.js';
 import { VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -57,7 +57,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     const set = { ...scope, dimension: vectorQuery.vector.length };
-    return this.call(phrase`search vectors`, signal, async () => {
+    return this.call(msg`search vectors`, signal, async () => {
       const query = await this.queryOf(set, vectorQuery);
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
@@ -89,14 +89,14 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
     await super.removeKnowledge(scope, signal);
     const { tenantId, knowledgeId } = scope;
-    await this.call(phrase`remove vectors`, signal, () =>
+    await this.call(msg`remove vectors`, signal, () =>
       this.memory.forget({ tenantId, knowledgeId }),
     );
   }
 
   override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
     await super.removeTenant(tenantId, signal);
-    await this.call(phrase`remove vectors`, signal, () => this.memory.forget({ tenantId }));
+    await this.call(msg`remove vectors`, signal, () => this.memory.forget({ tenantId }));
   }
 
   protected override async insert(

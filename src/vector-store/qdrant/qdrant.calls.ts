@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { DependencyFault } from '../../platform/dependency/index.js';
 import type { Dependency } from '../../platform/dependency/index.js';
 import { UnavailableError } from '../../platform/error/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { VectorStoreError } from '../vector-store.js';
 
@@ -87,7 +87,7 @@ export class QdrantCalls {
     this.api = client.api();
     dependency.onChange((isUp) => {
       if (isUp) this.outage = new AbortController();
-      else this.outage.abort(new UnavailableError(phrase`The vector store`));
+      else this.outage.abort(new UnavailableError(msg`The vector store`));
     });
     dependency.probeWith(() => this.probe(), { everyMs: PROBE_EVERY_MS });
   }
@@ -121,7 +121,7 @@ export class QdrantCalls {
     } catch (error) {
       if (!(error instanceof DependencyFault)) throw error;
       this.dependency.failed(error, beganAt);
-      throw new UnavailableError(phrase`The vector store`, error, error.reason);
+      throw new UnavailableError(msg`The vector store`, error, error.reason);
     }
   }
 
@@ -177,7 +177,7 @@ export class QdrantCalls {
 
   private assertUp(): void {
     const { isUp, reason } = this.dependency;
-    if (!isUp) throw new UnavailableError(phrase`The vector store`, undefined, reason);
+    if (!isUp) throw new UnavailableError(msg`The vector store`, undefined, reason);
   }
 
   /** The error for callers; one that says that the server is away takes the dependency down. */
@@ -187,11 +187,11 @@ export class QdrantCalls {
     const fault = faultOf(status, error);
     if (fault?.isPartial) {
       this.dependency.limit(fault);
-      return new UnavailableError(phrase`The vector store`, error, fault.reason);
+      return new UnavailableError(msg`The vector store`, error, fault.reason);
     }
     if (!fault && !isAway(status)) return refusal(status, error);
     this.dependency.failed(fault ?? error, beganAt);
-    return new UnavailableError(phrase`The vector store`, error, fault?.reason);
+    return new UnavailableError(msg`The vector store`, error, fault?.reason);
   }
 
   private async probe(): Promise<void> {

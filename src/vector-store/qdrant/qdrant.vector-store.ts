@@ -1,7 +1,7 @@
 import type { Schemas } from '@qdrant/js-client-rest';
 import { Dependencies } from '../../platform/dependency/index.js';
 import type { Dependency } from '../../platform/dependency/index.js';
-import { msg, phrase } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { orderedHits } from '../exact/vector-memory.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -51,7 +51,7 @@ export class QdrantVectorStore extends VectorStore {
     entries: readonly VectorEntry[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call(phrase`store vectors`, signal, async () => {
+    await this.call(msg`store vectors`, signal, async () => {
       for (const batch of batchesOf(entries, REQUEST)) {
         signal.throwIfAborted();
         await this.write(scope, batch, signal);
@@ -65,7 +65,7 @@ export class QdrantVectorStore extends VectorStore {
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     if (query.limit < 1) return [];
-    return this.call(phrase`search vectors`, signal, async () => {
+    return this.call(msg`search vectors`, signal, async () => {
       const answer = await this.calls.send(signal, (api, init) =>
         api.queryPoints(
           {
@@ -94,7 +94,7 @@ export class QdrantVectorStore extends VectorStore {
   ): Promise<void> {
     if (fragmentIds.length === 0) return;
     const must = [...conditions(scope), { has_id: [...fragmentIds] }];
-    await this.call(phrase`remove vectors`, signal, () => this.remove(must, signal));
+    await this.call(msg`remove vectors`, signal, () => this.remove(must, signal));
   }
 
   override async removeAttachment(
@@ -118,7 +118,7 @@ export class QdrantVectorStore extends VectorStore {
     attachmentId: number | undefined,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.call(phrase`count vectors`, signal, () =>
+    return this.call(msg`count vectors`, signal, () =>
       this.countMatching(conditions(scope, attachmentId), signal),
     );
   }
@@ -126,7 +126,7 @@ export class QdrantVectorStore extends VectorStore {
   override async scopes(
     signal: AbortSignal,
   ): Promise<(VectorScope & { readonly count: number })[]> {
-    return this.call(phrase`list vectors`, signal, async () => {
+    return this.call(msg`list vectors`, signal, async () => {
       const counts = new Map<string, VectorScope & { count: number }>();
       for (const name of await this.collections.names(signal)) {
         for (const { value } of await this.values(name, 'tenantId', [], signal)) {
@@ -149,7 +149,7 @@ export class QdrantVectorStore extends VectorStore {
     { after, limit }: { readonly after: number; readonly limit: number },
     signal: AbortSignal,
   ): Promise<number[]> {
-    return this.call(phrase`list vectors`, signal, async () => {
+    return this.call(msg`list vectors`, signal, async () => {
       const pages = await this.everywhere(signal, (collection_name) =>
         this.calls.send(signal, (api, init) =>
           api.scrollPoints(
@@ -198,7 +198,7 @@ export class QdrantVectorStore extends VectorStore {
   }
 
   private async removeAll(must: Schemas['Condition'][], signal: AbortSignal): Promise<void> {
-    await this.call(phrase`remove vectors`, signal, async () => {
+    await this.call(msg`remove vectors`, signal, async () => {
       await this.remove(must, signal);
       assertNoneLeft(await this.countMatching(must, signal));
     });

@@ -3,7 +3,7 @@ import { overrideConstants } from '../../support/override-constants.js';
 import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { asMessage } from '../../../src/platform/message/index.js';
+import { literal } from '../../../src/platform/message/index.js';
 import { UpstreamError } from '../../../src/provider/index.js';
 import type { ChatMessage, ProviderState, ToolCall } from '../../../src/provider/index.js';
 import { createAgent } from '../../support/agents.js';
@@ -29,7 +29,7 @@ const INVALID: ToolCall = {
 };
 const TOO_LONG = new UpstreamError({
   kind: 'context-length',
-  message: asMessage('The conversation is too long for the model.'),
+  message: literal('The conversation is too long for the model.'),
 });
 
 let plinth: Plinth;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { asMessage } from '../../../src/platform/message/index.js';
+import { literal } from '../../../src/platform/message/index.js';
 import { UpstreamError } from '../../../src/provider/index.js';
 import type {
   ChatCompletion,
@@ -20,7 +20,7 @@ const STATE: ProviderState = {
 const READ = toolCall('read_file', '{"path":"src/add.js"}');
 const TOO_LONG = new UpstreamError({
   kind: 'context-length',
-  message: asMessage('The conversation is too long for the model.'),
+  message: literal('The conversation is too long for the model.'),
 });
 
 let harness: Harness;

@@ -19,6 +19,13 @@ import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { literal, msg, sentences } from '../../../src/platform/message/index.js';
+import type { Message } from '../../../src/platform/message/index.js';
+
+/** A message as a value of SQL. */
+function stored(message: Message): string {
+  return `'${JSON.stringify(message)}'::jsonb`;
+}
 
 const TENANT = '000000';
 
@@ -135,9 +142,9 @@ describe('attachments', () => {
       await set([second], `${asked} '2 hours'`);
       await set(
         [throttled],
-        `${asked} '3 hours', waiting_for = 'The provider asked to slow down.'`,
+        `${asked} '3 hours', waiting_for = ${stored(literal('The provider asked to slow down.'))}`,
       );
-      await set([failed], `status = ${FAILED}, failure = 'It holds no text.'`);
+      await set([failed], `status = ${FAILED}, failure = ${stored(literal('It holds no text.'))}`);
 
       expect(await row(first)).toMatchObject({ waitingFor: '0 documents are before it.' });
       expect(await row(second)).toMatchObject({
@@ -155,12 +162,17 @@ describe('attachments', () => {
       const [failed, throttled, edited] = [await document(), await document(), await document()];
       const reason = 'The document holds no text. Upload one that does.';
       done(await owner.put('/system/attach', { id: failed, remark: 'Ours' }));
-      await set([failed], `status = ${FAILED}, failure = '${reason}'`);
-      const waiting =
-        'Attempt 2 of 3. The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.';
+      await set(
+        [failed],
+        `status = ${FAILED}, failure = ${stored(msg`The document holds no text. Upload one that does.`)}`,
+      );
+      const waiting = sentences([
+        msg`Attempt ${2} of ${3}.`,
+        msg`The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.`,
+      ]);
       await set(
         [throttled],
-        `parse_requested = true, requested_at = now(), due_at = now() + interval '3 hours', waiting_for = '${waiting}'`,
+        `parse_requested = true, requested_at = now(), due_at = now() + interval '3 hours', waiting_for = ${stored(waiting)}`,
       );
       done(await owner.put('/system/attach', { id: edited, remark: reason }));
 
@@ -280,7 +292,7 @@ describe('attachments', () => {
       const [parsed, failed] = [await document(), await document()];
       await set([parsed], 'status = 2');
       done(await owner.put('/system/attach', { id: failed, remark: 'Ours' }));
-      await set([failed], `status = ${FAILED}, failure = 'No network.'`);
+      await set([failed], `status = ${FAILED}, failure = ${stored(literal('No network.'))}`);
       const answer = await owner.post(`/system/attach/retry-failed/${base}`);
 
       expect(answer.data).toEqual({ submitted: 1, skipped: 0, total: 1 });

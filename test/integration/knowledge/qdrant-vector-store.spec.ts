@@ -230,7 +230,7 @@ describe('a request to Qdrant', () => {
     open({ apiKey: 'another key' });
     await eventually(
       () => dependencies[0]?.reason,
-      (reason) => reason?.startsWith('Qdrant refuses the key.') ?? false,
+      (reason) => reason?.template.startsWith('Qdrant refuses the key.') ?? false,
     );
     qdrant.apiKey = 'another key';
     await eventually(

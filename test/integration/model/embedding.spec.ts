@@ -16,6 +16,8 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { TRYING } from '../../support/upstream-calls.js';
 import { eventually } from '../../support/wait.js';
+import { english } from '../../../src/platform/message/index.js';
+import type { Message } from '../../../src/platform/message/index.js';
 
 const BATCH = 12;
 const CONCURRENCY = 2;
@@ -366,7 +368,7 @@ describe('the embedder', () => {
       const throttled = Promise.withResolvers<undefined>();
       const documents = embed(model, ['document'], {
         onWait: (reason) => {
-          told.push(reason);
+          told.push(reason && english(reason));
           if (reason === undefined) sentMeanwhile = simulator.requests.length;
           else throttled.resolve(undefined);
         },
@@ -375,7 +377,7 @@ describe('the embedder', () => {
       const toldLater: (string | undefined)[] = [];
       const query = embed(model, ['query'], {
         purpose: 'query',
-        onWait: (reason) => toldLater.push(reason),
+        onWait: (reason) => toldLater.push(reason && english(reason)),
       });
       expect([(await documents).length, (await query).length]).toEqual([1, 1]);
       expect(told).toEqual(['throttled by the provider', undefined]);
@@ -389,7 +391,7 @@ describe('the embedder', () => {
       const match = { model: model.modelName };
       simulator.script({ match, firstMs: 50 }, { match, status: 429, retryAfter: 0.4 });
       const told: (string | undefined)[] = [];
-      const onWait = (reason: string | undefined) => told.push(reason);
+      const onWait = (reason: Message | undefined) => told.push(reason && english(reason));
       const calls = [embed(model, ['a'], { onWait }), embed(model, ['b'], { onWait })];
       await Promise.all(calls);
       expect(told).toEqual(['throttled by the provider', undefined]);

@@ -9,6 +9,7 @@ import { pdfOf } from '../../../../test/support/documents/pdf.js';
 import { pptxParts } from '../../../../test/support/documents/presentation.js';
 import { failureOf } from '../parse-failure.js';
 import { readDocument } from './read-document.js';
+import { english } from '../../../platform/message/index.js';
 
 const LIMITS = { pages: 100, unpackedBytes: 2 ** 20 };
 
@@ -99,7 +100,7 @@ async function outcomeOf(name: string, bytes: Buffer): Promise<{ type: string; r
     return { type: 'parsed', reason: '' };
   } catch (error) {
     const failure = failureOf(error);
-    return { type: failure.type, reason: 'reason' in failure ? failure.reason : '' };
+    return { type: failure.type, reason: 'reason' in failure ? english(failure.reason) : '' };
   }
 }
 

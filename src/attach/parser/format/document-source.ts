@@ -1,5 +1,5 @@
-import type { Message, Phrase } from '../../../platform/message/index.js';
-import { msg } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
+import { english, msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
 
 /** First bytes of OLE compound files [MS-CFB], in which Office kept its files before 2007 and keeps encrypted ones. */
@@ -38,10 +38,11 @@ export interface ReadDocument {
 
 /** Reason why a document cannot be parsed, in words for its owner: what is wrong and what to do. */
 export class Refusal extends Error {
-  declare message: Message;
-
-  constructor(message: Message, options?: { readonly cause: unknown }) {
-    super(message, options);
+  constructor(
+    readonly userMessage: Message,
+    options?: { readonly cause: unknown },
+  ) {
+    super(english(userMessage), options);
     this.name = 'Refusal';
   }
 }
@@ -89,9 +90,9 @@ function isAboutFile(error: unknown): error is Error {
 interface PageCount {
   readonly pages: number;
   /** Kind of document that has the pages: PDF, presentation, ... */
-  readonly of: Phrase;
+  readonly of: Message;
   /** Unit of the pages: pages, slides, ... */
-  readonly unit: Phrase;
+  readonly unit: Message;
 }
 
 /** Throws Refusal. */

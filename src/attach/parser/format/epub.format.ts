@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { resolved } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { refuseTooManyPages, Refusal } from './document-source.js';
@@ -33,7 +33,7 @@ export async function readEpub(
     );
   }
   const chapters = book.chapters();
-  refuseTooManyPages({ pages: chapters.length, of: phrase`book`, unit: phrase`chapters` }, limits);
+  refuseTooManyPages({ pages: chapters.length, of: msg`book`, unit: msg`chapters` }, limits);
   await refuseEncrypted(document, chapters);
   const labels = new ContentsReader();
   for (const part of book.contents()) {

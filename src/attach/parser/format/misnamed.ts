@@ -1,26 +1,26 @@
-import { msg, phrase } from '../../../platform/message/index.js';
-import type { Phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { readsAsTable } from './csv.format.js';
 import { Refusal } from './document-source.js';
 import { suffixOf } from './text/source-language.js';
 
 /** Binary formats by the suffixes that claim them. */
-const binaryNames: readonly (readonly [Phrase, readonly string[]])[] = [
-  [phrase`a PDF`, ['.pdf']],
-  [phrase`a Word document`, ['.doc', '.dot', '.docx', '.docm', '.dotx', '.dotm']],
-  [phrase`an Excel workbook`, ['.xls', '.xlt', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm']],
+const binaryNames: readonly (readonly [Message, readonly string[]])[] = [
+  [msg`a PDF`, ['.pdf']],
+  [msg`a Word document`, ['.doc', '.dot', '.docx', '.docm', '.dotx', '.dotm']],
+  [msg`an Excel workbook`, ['.xls', '.xlt', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm']],
   [
-    phrase`a PowerPoint presentation`,
+    msg`a PowerPoint presentation`,
     ['.ppt', '.pps', '.pot', '.pptx', '.pptm', '.ppsx', '.ppsm', '.potx', '.potm'],
   ],
-  [phrase`an OpenDocument file`, ['.odt', '.ott', '.ods', '.ots', '.odp', '.otp', '.odg']],
-  [phrase`an Outlook message`, ['.msg']],
-  [phrase`a rich text document`, ['.rtf']],
-  [phrase`an EPUB book`, ['.epub']],
-  [phrase`an archive`, ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar']],
-  [phrase`an image`, ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff']],
-  [phrase`an audio file`, ['.mp3', '.wav', '.ogg', '.flac', '.m4a']],
-  [phrase`a video file`, ['.mp4', '.webm', '.mov', '.avi', '.mkv']],
+  [msg`an OpenDocument file`, ['.odt', '.ott', '.ods', '.ots', '.odp', '.otp', '.odg']],
+  [msg`an Outlook message`, ['.msg']],
+  [msg`a rich text document`, ['.rtf']],
+  [msg`an EPUB book`, ['.epub']],
+  [msg`an archive`, ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar']],
+  [msg`an image`, ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff']],
+  [msg`an audio file`, ['.mp3', '.wav', '.ogg', '.flac', '.m4a']],
+  [msg`a video file`, ['.mp4', '.webm', '.mov', '.avi', '.mkv']],
 ];
 
 const formatOf = new Map(
@@ -28,25 +28,25 @@ const formatOf = new Map(
 );
 
 interface TextFormat {
-  readonly label: Phrase;
+  readonly label: Message;
   readonly suffix: string;
   readonly matches: (text: string) => boolean;
 }
 
 const textFormats: readonly TextFormat[] = [
   {
-    label: phrase`HTML`,
+    label: msg`HTML`,
     suffix: '.html',
     matches: (text) => /^\s*(?:<!doctype html|<html|<head|<body|<table)\b/i.test(text),
   },
-  { label: phrase`XML`, suffix: '.xml', matches: (text) => /^\s*<\?xml\b/.test(text) },
+  { label: msg`XML`, suffix: '.xml', matches: (text) => /^\s*<\?xml\b/.test(text) },
   {
-    label: phrase`JSON`,
+    label: msg`JSON`,
     suffix: '.json',
     matches: (text) => /^\s*(?:\{\s*(?:"|\})|\[\s*(?:[\]{["\d-]|true|false|null))/.test(text),
   },
-  { label: phrase`a table of separated values (CSV)`, suffix: '.csv', matches: readsAsTable },
-  { label: phrase`plain text`, suffix: '.txt', matches: () => true },
+  { label: msg`a table of separated values (CSV)`, suffix: '.csv', matches: readsAsTable },
+  { label: msg`plain text`, suffix: '.txt', matches: () => true },
 ];
 
 /** Throws Refusal for a text whose name is that of a binary format. */

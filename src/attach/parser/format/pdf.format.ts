@@ -1,6 +1,6 @@
 import { getDocumentProxy } from 'unpdf';
 import { OPS } from 'unpdf/pdfjs';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
 import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
@@ -41,7 +41,7 @@ export async function readPdf(
   const document = await openPdf(withActualText(bytes), options);
   try {
     const { numPages: pages } = document;
-    refuseTooManyPages({ pages, of: phrase`PDF`, unit: phrase`pages` }, limits);
+    refuseTooManyPages({ pages, of: msg`PDF`, unit: msg`pages` }, limits);
     const layers = await document.getOptionalContentConfig();
     const sheets: SheetParts[] = [];
     const unread: number[] = [];

@@ -1,4 +1,4 @@
-import { phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { refuseTooManyPages } from './document-source.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
 import { StructureWriter } from './structure-writer.js';
@@ -23,10 +23,7 @@ export async function readSlides<Slide>(
   limits: ReadLimits,
   textOf: (slide: Slide) => SlideText | Promise<SlideText>,
 ): Promise<ReadDocument> {
-  refuseTooManyPages(
-    { pages: slides.length, of: phrase`presentation`, unit: phrase`slides` },
-    limits,
-  );
+  refuseTooManyPages({ pages: slides.length, of: msg`presentation`, unit: msg`slides` }, limits);
   const writer = new BlockWriter();
   const structure = new StructureWriter(writer);
   const pageStarts: number[] = [];

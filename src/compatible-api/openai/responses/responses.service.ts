@@ -287,7 +287,7 @@ export class Responses {
     if (!runningUntil || runningUntil.getTime() > Date.now()) return response;
     const error = {
       code: 'server_error',
-      message: localized(new InterruptedResponseError().message),
+      message: localized(new InterruptedResponseError().userMessage),
     };
     const failed = { ...response, status: 'failed', error };
     const isEnded = await this.stored.end(caller, { id, input, response: failed });
@@ -373,7 +373,7 @@ export class Responses {
 /** The service ended without a complete response. */
 function unfinished(): Failure {
   const error = new UnfinishedAnswerError();
-  return { code: error.code, message: localized(error.message), error };
+  return { code: error.code, message: localized(error.userMessage), error };
 }
 
 function answerJson(response: Response, body: JsonObject): void {

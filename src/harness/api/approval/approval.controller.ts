@@ -17,7 +17,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { SHA256, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import {
@@ -182,7 +182,7 @@ export class ApprovalController {
     const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
     const late = await this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const approval = await this.approvals.find(run, approvalId);
-      if (!approval) throw new NotFoundError(phrase`The approval`);
+      if (!approval) throw new NotFoundError(msg`The approval`);
       if (approval.argumentsSha256 !== body.argumentsSha256.toLowerCase()) {
         throw new ApprovalStaleError(approval);
       }
@@ -288,7 +288,7 @@ export class GrantController {
     const key = { tenantId, sessionId: id };
     await this.database.transaction(async () => {
       const revoked = await this.approvals.revokeGrant(key, grantId, caller.userId);
-      if (!revoked) throw new NotFoundError(phrase`The grant`);
+      if (!revoked) throw new NotFoundError(msg`The grant`);
       await this.audit.record(caller, {
         action: 'revoke',
         target: 'harness_grant',

@@ -21,13 +21,14 @@ import {
   Whole,
 } from '../../../platform/http/index.js';
 import { closing, SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
-import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
+import { literal, msg, sentences } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/blob.store.js';
 import { FileChanges, foldersOf, netChanges } from '../../change/file-changes.js';
 import type { NetChange } from '../../change/file-changes.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
+import type { UndoResult } from '../../engine/undo/undo.service.js';
 import { ToolError, kindOf } from '../../protocol/tool-call.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { FileChangeRepository } from '../../store/effect.repository.js';
@@ -97,7 +98,7 @@ const COMPARE_MS = 10_000;
 /** Time limit for inspecting which files could be undone. */
 const MAX_INSPECTION_MS = 10_000;
 
-type Obstacle = Pick<ChangedFileView, 'reason' | 'message'>;
+type Obstacle = Pick<ChangedFileView, 'reason'> & { readonly message: Message };
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')
@@ -231,7 +232,7 @@ export class ChangeController {
   ): Promise<void> {
     const { run } = await this.runs.ownRun(caller, sessionId, runId);
     const stored = await this.artifacts.find(run, artifactId);
-    if (!stored?.bytes) throw new NotFoundError(phrase`The artifact`);
+    if (!stored?.bytes) throw new NotFoundError(msg`The artifact`);
     const { mediaType } = stored.artifact;
     const picture = PICTURES.get(mediaType);
     response.status(200).attachment(`${artifactId}.${picture ?? 'txt'}`);
@@ -347,8 +348,16 @@ function placeOf(root: string, path: string): string {
   try {
     return relativePath(root, path);
   } catch (error) {
-    throw error instanceof ToolError ? new InvalidInputError(asMessage(error.message)) : error;
+    throw error instanceof ToolError ? new InvalidInputError(literal(error.message)) : error;
   }
+}
+
+function shownUndo({ conflicts, ...result }: UndoResult): UndoResultView {
+  const views = conflicts.map((conflict) => ({
+    ...conflict,
+    message: localized(conflict.message),
+  }));
+  return { ...result, conflicts: views };
 }
 
 /** Routes check coding:harness:write themselves unless the session is READ_ONLY. */
@@ -371,7 +380,9 @@ export class UndoController {
     @Body() body: UndoBody,
   ): Promise<UndoResultView> {
     const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
-    return this.undos.perform(caller, { ...body, session, run, direction: 'undo' });
+    return shownUndo(
+      await this.undos.perform(caller, { ...body, session, run, direction: 'undo' }),
+    );
   }
 
   /** Redoes undone changes. Needs coding:harness:write, too. */
@@ -384,6 +395,8 @@ export class UndoController {
     @Body() body: UndoBody,
   ): Promise<UndoResultView> {
     const { session, run } = await this.runs.ownRun(caller, sessionId, runId);
-    return this.undos.perform(caller, { ...body, session, run, direction: 'redo' });
+    return shownUndo(
+      await this.undos.perform(caller, { ...body, session, run, direction: 'redo' }),
+    );
   }
 }

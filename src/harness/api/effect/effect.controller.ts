@@ -16,7 +16,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
@@ -124,13 +124,13 @@ export class EffectController {
   ): Promise<EffectView> {
     const { run, session } = await this.runs.ownRun(caller, sessionId, runId);
     const storedEffect = await this.effects.find(run, toolCallId);
-    if (!storedEffect) throw new NotFoundError(phrase`The tool call`);
+    if (!storedEffect) throw new NotFoundError(msg`The tool call`);
     // Diffs are made from stored contents, which takes too long for a transaction.
     const executed = body.resolution === 'EXECUTED';
     const described = executed ? await this.described(storedEffect, session) : undefined;
     return this.ledger.updateRun(run.tenantId, run.id, async (writer) => {
       const effect = await this.effects.find(run, toolCallId);
-      if (!effect) throw new NotFoundError(phrase`The tool call`);
+      if (!effect) throw new NotFoundError(msg`The tool call`);
       if (effect.state !== 'UNCERTAIN') {
         if (effect.resolution === body.resolution) return toEffectView(effect);
         throw new EffectNotUncertainError(effect);

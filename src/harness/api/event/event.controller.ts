@@ -28,12 +28,13 @@ import {
   Input,
   Nested,
   NoEnvelope,
+  ruleText,
   sseFrame,
   StrictFields,
   Text,
   Whole,
 } from '../../../platform/http/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { EventBus } from '../../../platform/event/index.js';
 import { EventFeed } from './event.feed.js';
 import { EventStream } from './event.stream.js';
@@ -181,7 +182,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 export class TooManyReadersError extends TooManyRequestsError {
   constructor(of: 'run' | 'user', limit: number) {
-    const what = of === 'run' ? phrase`this run` : phrase`runs`;
+    const what = of === 'run' ? msg`this run` : msg`runs`;
     super(
       msg`You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
       { data: { errorCode: 'TOO_MANY_STREAMS' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
@@ -220,9 +221,9 @@ export class FollowRunsBody {
     type: [FollowedRunBody],
     description: `At most ${MAX_FOLLOWED_RUNS}; an empty list for what waits for a decision alone`,
   })
-  @IsArray({ message: msg`runs must be a list. Send an empty one to follow no run` })
+  @IsArray({ message: ruleText(msg`runs must be a list. Send an empty one to follow no run`) })
   @ArrayMaxSize(MAX_FOLLOWED_RUNS, {
-    message: msg`runs has more than ${MAX_FOLLOWED_RUNS} entries`,
+    message: ruleText(msg`runs has more than ${MAX_FOLLOWED_RUNS} entries`),
   })
   @Nested(() => FollowedRunBody, { each: true, message: msg`each entry of runs must be an object` })
   runs: FollowedRunBody[];

@@ -13,7 +13,7 @@ import {
   NoEnvelope,
   OneOf,
 } from '../../../platform/http/index.js';
-import { answered } from '../../../platform/message/index.js';
+import { textFor } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/effect.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
@@ -102,7 +102,7 @@ function sendReport(response: Response, report: RunReportView, format: string | 
   setEnvelopeCode(response, answer.code);
   response.status(200).set('Cache-Control', 'private, no-store');
   if (format !== 'markdown') {
-    response.json({ ...answer, msg: answered(answer.msg, response) });
+    response.json({ ...answer, msg: textFor(response, answer.msg) });
     return;
   }
   response.attachment(`run-${report.runId}.md`);

@@ -262,7 +262,7 @@ export function toReport(facts: ReportFacts): RunReportView {
     error:
       run.errorCode === null
         ? null
-        : { code: run.errorCode, message: localized(run.errorMessage ?? '') },
+        : { code: run.errorCode, message: localized(run.errorMessage) ?? '' },
     answer: facts.answer ?? null,
     times: {
       createdAt: run.createTime.getTime(),

@@ -5,8 +5,8 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError } from '../../../platform/error/index.js';
 import { Answers, AnswersArray, LargeBody, NoBody } from '../../../platform/http/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
-import type { Phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/values.js';
 import { requireWrite } from '../../protocol/policy.js';
@@ -169,10 +169,9 @@ export class RunController {
     if (deleted) throw new SessionDeletedError();
     if (isEnded(run.status)) return 'ended';
     const { count, bytes } = await this.inputs.pendingSize(run);
-    if (count >= MAX_PENDING_INPUTS)
-      throw new InputsFullError(phrase`${MAX_PENDING_INPUTS} inputs`);
+    if (count >= MAX_PENDING_INPUTS) throw new InputsFullError(msg`${MAX_PENDING_INPUTS} inputs`);
     if (bytes + Buffer.byteLength(content) > MAX_PENDING_BYTES) {
-      throw new InputsFullError(phrase`${MAX_PENDING_BYTES} bytes`);
+      throw new InputsFullError(msg`${MAX_PENDING_BYTES} bytes`);
     }
     const { tenantId, id: runId } = run;
     const id = newId();
@@ -212,7 +211,7 @@ class RunEndedError extends ConflictError {
 
 /** Pending inputs must be consumed before more are accepted. */
 class InputsFullError extends ConflictError {
-  constructor(limit: Phrase) {
+  constructor(limit: Message) {
     super(
       msg`The run has not yet taken in what was said to it, and no more than ${limit} may wait. Say it again when the run has gone on.`,
       { data: { errorCode: 'TOO_LARGE' } },

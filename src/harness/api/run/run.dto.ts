@@ -4,32 +4,33 @@ import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional } from 'class-validator';
 import { InvalidInputError } from '../../../platform/error/index.js';
 import {
-  Input,
-  Nested,
-  OneOf,
-  StrictFields,
-  Text,
-  Whole,
   decimal,
   flag,
+  Input,
   integer,
   list,
   localized,
+  Nested,
   nullable,
   object,
+  OneOf,
   oneOf,
   optional,
+  ruleText,
   schema,
   someOf,
+  StrictFields,
+  Text,
   text,
   texts,
   timestamp,
   uuid,
   View,
+  Whole,
 } from '../../../platform/http/index.js';
 import { typeOf } from '../../../platform/storage/index.js';
-import type { Message, Phrase } from '../../../platform/message/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import {
   PERMISSION_MODES,
   planMarkdown,
@@ -103,8 +104,10 @@ function Images(): PropertyDecorator {
     NullIsNone(),
     ApiProperty({ type: [RunImageBody], required: false, description: '8 MiB in all at most' }),
     IsOptional(),
-    IsArray({ message: msg`images must be a list` }),
-    ArrayMaxSize(MAX_IMAGES, { message: msg`images has more than ${MAX_IMAGES} entries` }),
+    IsArray({ message: ruleText(msg`images must be a list`) }),
+    ArrayMaxSize(MAX_IMAGES, {
+      message: ruleText(msg`images has more than ${MAX_IMAGES} entries`),
+    }),
     Nested(() => RunImageBody, {
       each: true,
       message: msg`each entry of images must be an object`,
@@ -117,7 +120,7 @@ function Budget(): PropertyDecorator {
     NullIsNone(),
     ApiProperty({ type: RunBudgetBody, required: false }),
     IsOptional(),
-    IsObject({ message: msg`budget must be an object` }),
+    IsObject({ message: ruleText(msg`budget must be an object`) }),
     Nested(() => RunBudgetBody, { message: msg`budget must be an object` }),
   );
 }
@@ -229,19 +232,19 @@ function decoded(dataUrl: string, index: number): Pick<RunImage, 'mediaType' | '
   if (mediaType === undefined || digits === '' || NOT_BASE64.test(digits)) {
     throw refused(
       index,
-      phrase`must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp`,
+      msg`must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp`,
     );
   }
   const bytes = Buffer.from(base64, 'base64');
   // A text that decodes to something else than it says is cut or damaged.
-  if (bytes.toString('base64') !== base64) throw refused(index, phrase`is not base64 throughout`);
+  if (bytes.toString('base64') !== base64) throw refused(index, msg`is not base64 throughout`);
   const actualType = typeOf(bytes, '');
   if (actualType !== mediaType)
-    throw refused(index, phrase`says ${mediaType}, but holds ${actualType}`);
+    throw refused(index, msg`says ${mediaType}, but holds ${actualType}`);
   return { mediaType, bytes };
 }
 
-function refused(index: number, problem: Phrase): ImageRefusedError {
+function refused(index: number, problem: Message): ImageRefusedError {
   return new ImageRefusedError('IMAGE_INVALID', msg`images[${index}].dataUrl ${problem}.`);
 }
 
@@ -499,7 +502,7 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     ),
     cumulativeUsage: { inputTokens, outputTokens, totalTokens, cachedTokens },
     toolCallCount: run.toolCalls,
-    error: errorCode === null ? null : { code: errorCode, message: localized(errorMessage ?? '') },
+    error: errorCode === null ? null : { code: errorCode, message: localized(errorMessage) ?? '' },
     createdAt: run.createTime,
     updatedAt: run.updateTime,
     lastEventSequence: run.nextEventSequence - 1,
@@ -583,6 +586,6 @@ export function runEntries(run: WaitingRun): InboxEntryView[] {
     return [InboxEntryView.of({ ...entry, ...questionFields, kind: 'QUESTION' })];
   }
   if (waitKind !== 'PROVIDER') return [];
-  const error = { code: run.errorCode ?? '', message: localized(run.errorMessage ?? '') };
+  const error = { code: run.errorCode ?? '', message: localized(run.errorMessage) ?? '' };
   return [InboxEntryView.of({ ...entry, error, kind: 'PROVIDER' })];
 }

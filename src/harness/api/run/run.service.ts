@@ -120,7 +120,7 @@ export class HarnessModels {
     const model = await this.resolver.resolveChat(caller, modelName).catch((error: unknown) => {
       const [, code] = FAULTS.find(([type]) => error instanceof type) ?? [];
       if (!code || !(error instanceof DomainError)) throw error;
-      throw new ModelRefusedError(code, error.message, modelName);
+      throw new ModelRefusedError(code, error.userMessage, modelName);
     });
     if (model.supportsTools === false) throw withoutTools(modelName);
     return model;
@@ -131,7 +131,7 @@ export class HarnessModels {
       if (!(error instanceof DomainError)) throw error;
       throw new ModelRefusedError(
         'MODEL_UNAVAILABLE',
-        msg`Whether the model ${model.modelName} can call tools could not be tried. ${error.message}`,
+        msg`Whether the model ${model.modelName} can call tools could not be tried. ${error.userMessage}`,
         model.modelName,
       );
     });

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../protocol/tool-call.js';
 import type { FileOperation } from '../../protocol/tool-call.js';
@@ -127,7 +127,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
       return msg`The workspace has so many files that commands are refused until it has fewer.`;
     }
     if (count === 0) return null;
-    const files = count === 1 ? phrase`1 file` : phrase`${count} files`;
+    const files = count === 1 ? msg`1 file` : msg`${count} files`;
     return msg`Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
   }
 

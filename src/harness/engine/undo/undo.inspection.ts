@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConflictError } from '../../../platform/error/index.js';
-import type { Message, Phrase } from '../../../platform/message/index.js';
-import { msg, phrase } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
+import { english, msg } from '../../../platform/message/index.js';
 import { BlobStore } from '../../change/blob.store.js';
 import {
   foldersOf,
@@ -40,13 +40,17 @@ export interface UndoConflict {
   readonly changeIds: readonly number[];
   readonly reason: ConflictReason;
   /** Text for people: what conflicts and what to do. */
-  readonly message: string;
+  readonly message: Message;
 }
 
 /** Nothing was changed; `conflicts` says file by file why. */
 export class UndoConflictError extends ConflictError {
   constructor(message: Message, conflicts: readonly UndoConflict[] = []) {
-    super(message, { data: { errorCode: 'UNDO_CONFLICT', conflicts } });
+    const views = conflicts.map((conflict) => ({
+      ...conflict,
+      message: english(conflict.message),
+    }));
+    super(message, { data: { errorCode: 'UNDO_CONFLICT', conflicts: views } });
   }
 
   /** `othersReady`: force would leave some files to change. */
@@ -81,7 +85,7 @@ export interface Selections {
   readonly conflicts: readonly UndoConflict[];
 }
 
-const MESSAGES: Readonly<Record<ConflictReason, string>> = {
+const MESSAGES: Readonly<Record<ConflictReason, Message>> = {
   CHANGED_SINCE: msg`The file was changed since. Its present content would be lost.`,
   CHANGED_BETWEEN: msg`The file was changed by others between two changes of the run; undoing further would lose that change.`,
   ORDER: msg`Later changes of a file are undone first, and earlier ones are redone first. Name all of them in one request.`,
@@ -165,8 +169,8 @@ export function isNoChange({ expected, wanted }: FileSelection): boolean {
 }
 
 /** Wording for a message. */
-export function phraseOf(direction: UndoDirection): Phrase {
-  return direction === 'undo' ? phrase`undo` : phrase`redo`;
+export function phraseOf(direction: UndoDirection): Message {
+  return direction === 'undo' ? msg`undo` : msg`redo`;
 }
 
 /** All changes of one file that conflict for the same reason. */

@@ -10,7 +10,7 @@ import { DomainError, NotFoundError } from '../../../platform/error/index.js';
 import { closing } from '../../../platform/filesystem/index.js';
 import { processId, stateOfProcess } from '../../../platform/lease/index.js';
 import { IntervalJob } from '../../../platform/queue/index.js';
-import { asMessage, msg, phrase } from '../../../platform/message/index.js';
+import { literal, msg } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError, ToolError } from '../../protocol/tool-call.js';
@@ -223,7 +223,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const rows = await this.store.fileChanges.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     if (changeIds?.some((id) => !rows.some((row) => row.id === id))) {
-      throw new NotFoundError(phrase`The change`);
+      throw new NotFoundError(msg`The change`);
     }
     const chosen = new Set(changeIds ?? open.map(({ id }) => id));
     const selections = selectionsOf(rows, chosen, direction);
@@ -303,7 +303,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
         );
       }
       await this.markNotExecuted(undo);
-      throw error instanceof ToolError ? new UndoConflictError(asMessage(error.message)) : error;
+      throw error instanceof ToolError ? new UndoConflictError(literal(error.message)) : error;
     }
     await this.markSucceeded(undo, { reconciled: false });
   }

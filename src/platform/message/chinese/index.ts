@@ -46,7 +46,4 @@ export const parts: readonly Texts[] = [
   compat,
 ];
 
-export const chinese: Texts = {
-  messages: Object.assign({}, ...parts.map(({ messages }) => messages)) as Texts['messages'],
-  phrases: Object.assign({}, ...parts.map(({ phrases }) => phrases)) as Texts['phrases'],
-};
+export const chinese: ReadonlyMap<string, string> = new Map(parts.flatMap(Object.entries<string>));

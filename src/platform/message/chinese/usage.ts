@@ -1,31 +1,27 @@
 import type { Texts } from '../message.js';
 
 export const usage: Texts = {
-  messages: {
-    'The limit of {0} {1} for {2} is reached. Try again in {3} seconds.':
-      '{2:phrase}的限额（{0} {1:phrase}）已达到。请在 {3} 秒后重试。',
-    'What is left of the limit of {0} {1} for {2} is reserved by calls that are running. Try again in {3} seconds.':
-      '{2:phrase}的限额（{0} {1:phrase}）的剩余部分已被正在运行的调用预留。请在 {3} 秒后重试。',
-    'What is left of the limit of {0} {1} for {2} does not suffice for this call. Ask for a shorter answer, wait for the next period, or ask an administrator to raise the limit.':
-      '{2:phrase}的限额（{0} {1:phrase}）的剩余部分不足以完成此次调用。请要求更短的回答，等待下一个周期，或联系管理员提高限额。',
-    'There is a limit of this measure for the same scope already. Change that one.':
-      '同一范围已有此度量的限额。请修改该限额。',
-    'A tenant can have at most {0} limits. Remove one first.':
-      '一个租户最多可有 {0} 个限额。请先删除一个。',
-    '{0} must be absent for a limit of the scope {1}.': '范围为 {1} 的限额不能有 {0}。',
-    'cap must be a whole number, unless it is a cost.': '除费用外，cap 必须是整数。',
-    'groupBy must be one or two of {0}.': 'groupBy 必须是以下各项中的一项或两项：{0}。',
-  },
-  phrases: {
-    'The limit': '限额',
-    'the tenant': '租户',
-    'the user': '用户',
-    'the API key': 'API 密钥',
-    'the model': '模型',
-    'requests per minute': '次请求/分钟',
-    'tokens per day': '词元/天',
-    'tokens per month': '词元/月',
-    'cost per day': '费用/天',
-    'cost per month': '费用/月',
-  },
+  'The limit of {0} {1} for {2} is reached. Try again in {3} seconds.':
+    '{2}的限额（{0} {1}）已达到。请在 {3} 秒后重试。',
+  'What is left of the limit of {0} {1} for {2} is reserved by calls that are running. Try again in {3} seconds.':
+    '{2}的限额（{0} {1}）的剩余部分已被正在运行的调用预留。请在 {3} 秒后重试。',
+  'What is left of the limit of {0} {1} for {2} does not suffice for this call. Ask for a shorter answer, wait for the next period, or ask an administrator to raise the limit.':
+    '{2}的限额（{0} {1}）的剩余部分不足以完成此次调用。请要求更短的回答，等待下一个周期，或联系管理员提高限额。',
+  'There is a limit of this measure for the same scope already. Change that one.':
+    '同一范围已有此度量的限额。请修改该限额。',
+  'A tenant can have at most {0} limits. Remove one first.':
+    '一个租户最多可有 {0} 个限额。请先删除一个。',
+  '{0} must be absent for a limit of the scope {1}.': '范围为 {1} 的限额不能有 {0}。',
+  'cap must be a whole number, unless it is a cost.': '除费用外，cap 必须是整数。',
+  'groupBy must be one or two of {0}.': 'groupBy 必须是以下各项中的一项或两项：{0}。',
+  'The limit': '限额',
+  'the tenant': '租户',
+  'the user': '用户',
+  'the API key': 'API 密钥',
+  'the model': '模型',
+  'requests per minute': '次请求/分钟',
+  'tokens per day': '词元/天',
+  'tokens per month': '词元/月',
+  'cost per day': '费用/天',
+  'cost per month': '费用/月',
 };
