@@ -1,5 +1,3 @@
-export { languageOf, textFor, textIn } from './translation.js';
-export type { Language } from './translation.js';
 export {
   allOf,
   anyOf,
@@ -7,9 +5,12 @@ export {
   either,
   english,
   enumeration,
+  languageOf,
   literal,
   msg,
   sentences,
+  textFor,
+  textIn,
   withTexts,
 } from './message.js';
-export type { Message } from './message.js';
+export type { Language, Message } from './message.js';

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const agent: Texts = {
+export const agent = {
   'agentName must not be empty': 'agentName 不能为空',
   'modelId is missing: choose the chat model that the agent uses':
     '缺少 modelId：请选择智能体使用的对话模型',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const apikey: Texts = {
+export const apikey = {
   'The API key is not valid. Check that it was copied whole, or create a new one.':
     'API 密钥无效。请检查是否完整复制，或创建新的密钥。',
   'The API key has been revoked. Create a new one.': 'API 密钥已被吊销。请创建新的密钥。',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const attach: Texts = {
+export const attach = {
   'Knowledge bases whose vectors are in {0}: {1}. New ones go to {2}. Save a knowledge base with reindex: true to move it.':
     '向量保存在 {0} 中的知识库：{1} 个。新知识库使用 {2}。以 reindex: true 保存知识库即可迁移。',
   'Knowledge bases whose vectors are in {0}, which this installation does not run: {1}. Set it up again, or save them with reindex: true.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const chat: Texts = {
+export const chat = {
   'Send only one of regenerate, editOf and parentId.':
     'regenerate、editOf 和 parentId 只能提供一个。',
   'sessionId is required with regenerate, editOf and parentId.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const compat: Texts = {
+export const compat = {
   'You have {0} streams open, as many as one user may have at the same time. Close one and try again. An operator can raise the limit with CHAT_STREAMS_PER_USER.':
     '您已打开 {0} 个流，已达到每个用户同时打开的上限。请关闭一个后重试。运维人员可通过 CHAT_STREAMS_PER_USER 提高上限。',
   'Signing in with a QR code is not available. Use your user name and password.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const compatibleApi: Texts = {
+export const compatibleApi = {
   'Models of the provider {0} cannot moderate. Choose a model of another provider.':
     '供应商 {0} 的模型不能用于内容审核。请选择其他供应商的模型。',
   'The parameter {0} needs an https or a data address.': '参数 {0} 需要 https 地址或 data 地址。',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const dictionary: Texts = {
+export const dictionary = {
   'Changes of the dictionary count at once. There is nothing to refresh.':
     '字典的更改立即生效，无需刷新。',
   'The dictionary type {0} already exists. Choose another dictType.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const fragment: Texts = {
+export const fragment = {
   'Keyword search finds the fragment from now on, vector search does not. Parsing the document again replaces it.':
     '从现在起，关键词检索可以找到该片段，向量检索则不能。重新解析文档会替换该片段。',
   'Keyword search uses the new text from now on, vector search still the old one. Parsing the document again replaces it.':

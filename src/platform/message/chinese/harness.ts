@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const harness: Texts = {
+export const harness = {
   'This approval is {0} already, so nothing was changed. Reload the run to see what came of it.':
     '该审批已是 {0} 状态，未做任何更改。请重新加载该运行以查看结果。',
   'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const identity: Texts = {
+export const identity = {
   'The value of {0} is not valid.': '{0} 的值无效。',
   'The path {0} does not name an attribute.': '路径 {0} 不指向任何属性。',
   'Another resource has the {0} {1}.': '{0} {1} 已被其他资源使用。',

@@ -1,4 +1,3 @@
-import type { Texts } from '../message.js';
 import { platform } from './platform.js';
 import { identity } from './identity.js';
 import { dictionary } from './dictionary.js';
@@ -22,7 +21,7 @@ import { compatibleApi } from './compatible-api.js';
 import { compat } from './compat.js';
 
 /** The texts by the folder that has a template first; test/architecture/messages.spec.ts compares them with the sources. */
-export const parts: readonly Texts[] = [
+export const parts: readonly Readonly<Record<string, string>>[] = [
   platform,
   identity,
   dictionary,

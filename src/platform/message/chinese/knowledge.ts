@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const knowledge: Texts = {
+export const knowledge = {
   'textBlockSize must exceed 0.': 'textBlockSize 必须大于 0。',
   'overlapChar must be 0 or more and smaller than textBlockSize.':
     'overlapChar 必须不小于 0 且小于 textBlockSize。',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const langchain: Texts = {
+export const langchain = {
   'response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.':
     '不支持 response_format。请使用 toolStrategy，或模型的 withStructuredOutput。',
   'A content part of type "{0}" cannot be sent in a message of type {1}. Send {2}.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const media: Texts = {
+export const media = {
   'The file {0} is no image that can be read. Send png, jpeg, webp or gif.':
     '文件 {0} 不是可读取的图片。请发送 png、jpeg、webp 或 gif。',
   'The file is no sound that can be read. Send wav, mp3, m4a, mp4, ogg, webm, flac, aac, aiff or amr.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const metadata: Texts = {
+export const metadata = {
   '{0} has {1} characters as JSON. At most {2} are possible.':
     '{0} 的 JSON 有 {1} 个字符，最多允许 {2} 个。',
   '{0} must be an object. {1}.': '{0} 必须是对象。{1}。',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const model: Texts = {
+export const model = {
   'Services of the code {0} have no list of models.': '代码为 {0} 的服务没有模型列表。',
   'No address is known. Enter the address of the provider, or save a model.':
     '地址未知。请输入供应商的地址，或先保存一个模型。',

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const platform: Texts = {
+export const platform = {
   ' {0}': '{0}',
   ', {0}': '；{0}',
   'The form could not be read: {0}. Send it again as multipart/form-data.':

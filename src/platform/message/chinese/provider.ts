@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const provider: Texts = {
+export const provider = {
   'The credential for google must be the JSON key of a service account, with client_email and private_key.':
     'google 的凭据必须是服务账号的 JSON 密钥，包含 client_email 和 private_key。',
   'The credential for {0} must be JSON with {1}.': '{0} 的凭据必须是包含 {1} 的 JSON。',

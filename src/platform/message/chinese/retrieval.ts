@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const retrieval: Texts = {
+export const retrieval = {
   'query must not be empty. Enter what you are looking for.':
     'query 不能为空。请输入要查找的内容。',
   'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const skill: Texts = {
+export const skill = {
   'The path "{0}" {1}. Give the path of a file in the folder of the skill, for example references/guide.md.':
     '路径“{0}”{1}。请提供技能文件夹中的文件路径，例如 references/guide.md。',
   '{0} is larger than {1} bytes. Split it, or use a script of the skill that reads it in parts.':

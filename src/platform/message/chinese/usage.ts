@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const usage: Texts = {
+export const usage = {
   'The limit of {0} {1} for {2} is reached. Try again in {3} seconds.':
     '{2}的限额（{0} {1}）已达到。请在 {3} 秒后重试。',
   'What is left of the limit of {0} {1} for {2} is reserved by calls that are running. Try again in {3} seconds.':

@@ -1,6 +1,4 @@
-import type { Texts } from '../message.js';
-
-export const vectorStore: Texts = {
+export const vectorStore = {
   'Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to increase it.':
     '同时检索的知识库过多，超出 EXACT_VECTOR_MEMORY_MB。请稍后再试，或联系管理员提高该值。',
   'A knowledge base can have {0} fragments of {1} dimensions in the exact vector store. Split it, or ask an administrator to increase EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.':

@@ -6,13 +6,14 @@ import {
   either,
   english,
   enumeration,
+  languageOf,
   literal,
   msg,
   sentences,
+  textIn,
   withTexts,
 } from './message.js';
 import type { Message } from './message.js';
-import { languageOf, textIn } from './translation.js';
 
 const RESTARTING = msg`The service is restarting.`;
 const FAILED_FILES = msg`${1} of ${2} files were not stored.`;
