@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { readSkill, readSkillResource, SkillCatalogue } from './index.js';
 import type { SkillScan } from './index.js';
+import { english } from '../platform/message/index.js';
 
 const signal = new AbortController().signal;
 const FOLDERS = ['.agents/skills', '.claude/skills'];
@@ -32,9 +33,16 @@ function putSkill(folder: string, name: string): void {
   put(`${folder}/${name}/SKILL.md`, skillText(name));
 }
 
-function scan(folders: readonly string[] = FOLDERS): Promise<SkillScan> {
+async function scan(folders: readonly string[] = FOLDERS) {
   const roots = folders.map((folder) => ({ source: folder, base, folder }));
-  return new SkillCatalogue().scan(roots, signal);
+  return inEnglish(await new SkillCatalogue().scan(roots, signal));
+}
+
+function inEnglish({ skills, skipped }: SkillScan) {
+  return {
+    skills: skills.map((skill) => ({ ...skill, warnings: skill.warnings.map(english) })),
+    skipped: skipped.map(({ path, reason }) => ({ path, reason: english(reason) })),
+  };
 }
 
 async function names(): Promise<string[]> {
@@ -248,7 +256,7 @@ describe('a scan', () => {
     putSkill('.agents/skills', 'mine');
     const roots = [{ source: 'x', base, folder: '.agents/skills' }];
     const timeLimit = AbortSignal.abort(new Error('late'));
-    expect(await new SkillCatalogue().scan(roots, signal, timeLimit)).toEqual({
+    expect(inEnglish(await new SkillCatalogue().scan(roots, signal, timeLimit))).toEqual({
       skills: [],
       skipped: [
         { path: '.agents/skills', reason: expect.stringContaining('took longer than 30 s') },

@@ -200,8 +200,8 @@ describe('SharedBatches', () => {
     calls[0]?.onWait(msg`throttled`);
     calls[0]?.onWait(undefined);
     expect(documents.map(({ waits }) => waits)).toEqual([
-      ['throttled', undefined],
-      ['throttled', undefined],
+      [msg`throttled`, undefined],
+      [msg`throttled`, undefined],
     ]);
   });
 

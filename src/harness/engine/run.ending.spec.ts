@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { msg } from '../../platform/message/index.js';
+import { english, msg } from '../../platform/message/index.js';
 import type { PastCall } from '../store/effect.repository.js';
 import { UpstreamError } from '../../provider/index.js';
 import { HarnessRun } from '../store/harness.entity.js';
@@ -160,7 +160,7 @@ describe('the budget of a run', () => {
     const end = budgetEnd(run(used), 1_000);
 
     expect(end).toMatchObject({ status: 'FAILED', stopReason, error: { code: stopReason } });
-    expect(end?.error?.message).toContain('start a new run');
+    expect(end?.error && english(end.error.message)).toContain('start a new run');
   });
 
   it('ends nothing while there is some left', () => {

@@ -9,7 +9,7 @@ import { pdfOf } from '../../../../test/support/documents/pdf.js';
 import { pptxParts } from '../../../../test/support/documents/presentation.js';
 import { failureOf } from '../parse-failure.js';
 import { readDocument } from './read-document.js';
-import { english } from '../../../platform/message/index.js';
+import { english, msg } from '../../../platform/message/index.js';
 
 const LIMITS = { pages: 100, unpackedBytes: 2 ** 20 };
 
@@ -175,8 +175,7 @@ describe('failureOf', () => {
     const error = new TypeError("Cannot read properties of undefined (reading 'x')");
     expect(failureOf(error)).toEqual({
       type: 'broken',
-      reason:
-        'The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.',
+      reason: msg`The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.`,
       cause: expect.stringContaining("reading 'x'"),
     });
   });
