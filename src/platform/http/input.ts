@@ -28,7 +28,7 @@ import {
 } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import 'reflect-metadata';
-import { clauses, msg } from '../message/index.js';
+import { clauses, literal, msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
@@ -700,11 +700,16 @@ function partsOf(value: object): unknown[] {
 function problemsOf(errors: readonly ValidationError[], path = ''): Message[] {
   return errors.flatMap((error) => [
     ...Object.values(error.constraints ?? {}).map((text) => {
-      const message = JSON.parse(text) as Message;
+      const message = ruleMessage(text);
       return path === '' ? message : msg`${path}${message}`;
     }),
     ...problemsOf(error.children ?? [], `${path}${error.property}.`),
   ]);
+}
+
+/** The message of a rule (`ruleText`), or the text of Nest and class-validator for a value that is no object. */
+function ruleMessage(text: string): Message {
+  return text.startsWith('{') ? (JSON.parse(text) as Message) : literal(text);
 }
 
 /** Reads one record id from a path. */

@@ -85,6 +85,16 @@ describe('a message', () => {
   });
 });
 
+describe('many messages in one', () => {
+  it('are as many as a body can have fields that are refused', () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => `field${index}`);
+    const problems = names.map((name) => msg`${name} is required`);
+    const text = names.map((name) => `${name} is required`).join(', ');
+    expect(english(clauses(problems)) === text).toBe(true);
+    expect(english(enumeration(names)) === names.join(', ')).toBe(true);
+  });
+});
+
 describe('the language of a request', () => {
   it.each([
     ['zh-CN,zh;q=0.9,en;q=0.8'],

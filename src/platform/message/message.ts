@@ -69,35 +69,38 @@ export function either(words: readonly (string | Message)[]): Message {
 
 /** Joins the words with commas: a, b, c. */
 export function enumeration(words: readonly (string | Message)[]): Message {
-  return joined(words, (list, word) => msg`${list}, ${word}`);
+  return joined(words, (first, rest) => msg`${first}, ${rest}`);
 }
 
 /** Joins the words with "or": a or b or c. */
 export function anyOf(words: readonly (string | Message)[]): Message {
-  return joined(words, (list, word) => msg`${list} or ${word}`);
+  return joined(words, (first, rest) => msg`${first} or ${rest}`);
 }
 
 /** Joins the words with "and": a and b and c. */
 export function allOf(words: readonly (string | Message)[]): Message {
-  return joined(words, (list, word) => msg`${list} and ${word}`);
+  return joined(words, (first, rest) => msg`${first} and ${rest}`);
 }
 
 /** Joins sentences. In Chinese, no space stands between them. */
 export function sentences(messages: readonly Message[]): Message {
-  return joined(messages, (text, sentence) => msg`${text}${msg` ${sentence}`}`);
+  return joined(messages, (first, rest) => msg`${first}${msg` ${rest}`}`);
 }
 
 /** Joins clauses, such as the problems of several fields. */
 export function clauses(messages: readonly Message[]): Message {
-  return joined(messages, (text, clause) => msg`${text}${msg`, ${clause}`}`);
+  return joined(messages, (first, rest) => msg`${first}${msg`, ${rest}`}`);
 }
 
-function joined<Part extends string | Message>(
-  parts: readonly Part[],
-  join: (list: Message, part: Part) => Message,
+/** Joins halves, so that thousands of parts are nested a dozen levels deep. */
+function joined(
+  parts: readonly (string | Message)[],
+  join: (first: Message, rest: Message) => Message,
 ): Message {
   const [first = '', ...others] = parts;
-  return others.reduce(join, typeof first === 'string' ? literal(first) : first);
+  if (others.length === 0) return typeof first === 'string' ? literal(first) : first;
+  const middle = Math.ceil(parts.length / 2);
+  return join(joined(parts.slice(0, middle), join), joined(parts.slice(middle), join));
 }
 
 /** A language of the API's messages, as the header Content-Language names it. */
