@@ -1,195 +1,248 @@
-import { describe, expect, it } from '@jest/globals';
-import { Workbench } from './workbench.js';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { writeDemoWorkspace } from '../../src/demo/demo.workspace.js';
+import type { ChatMessage, RequestedCall } from '../chat/chat-request.js';
+import { type JsonObject, objectOf, objectsOf, stringOf } from '../http/json.js';
+import { type Simulator, startSimulator } from '../index.js';
+import { send } from '../wire-client.js';
+import { nextMove } from './coder.js';
+import type { Call, Edit } from './transcripts.js';
 
-const basket = `/** Price of one line in cents. */
-export function lineTotal({ price, quantity }) {
-  const full = price * quantity;
-  return quantity > 10 ? Math.round(full * 0.95) : full;
-}
+const FIX = 'Fix the failing test.';
+const ADD = 'Add a function `countPieces` that counts the pieces of a basket.';
+const READING = ['activate_skill', 'list_files', 'read_file'];
+const ALL_CALLS = [...READING, 'plan_create', 'edit_file', 'shell', 'plan_step'];
 
-/** Sum of all lines in cents. */
-export function total(lines) {
-  return lines.reduce((sum, line) => sum + lineTotal(line), 0);
-}
-`;
-const fixed = basket.replace('quantity > 10', 'quantity >= 10');
-const test = `import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { lineTotal, total } from '../src/basket.js';
+/** The files of the demo's repository that the runs are about. */
+const example = new Map<string, string>();
 
-test('ten pieces are cheaper', () => {
-  assert.equal(lineTotal({ price: 100, quantity: 10 }), 950);
+beforeAll(async () => {
+  const root = mkdtempSync(join(tmpdir(), 'plinth-coder-'));
+  try {
+    await writeDemoWorkspace(root);
+    for (const path of ['README.md', 'src/basket.js', 'test/basket.test.js']) {
+      example.set(path, readFileSync(join(root, 'example', path), 'utf8'));
+    }
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 });
 
-test('a basket is the sum of its lines', () => {
-  assert.equal(total([{ price: 100, quantity: 2 }]), 200);
-});
-`;
-const files = {
-  'README.md': '# Basket\n\nReckons prices. Ten pieces or more of one kind cost 5 percent less.\n',
-  'package.json': '{ "type": "module", "scripts": { "test": "node --test" } }',
-  'src/basket.js': basket,
-  'src/format.js': '/** Cents as euros. */\nexport const euros = (cents) => cents / 100;\n',
-  'test/basket.test.js': test,
-};
+/** Answers calls as the harness does, on files in memory. */
+class Session {
+  readonly files = new Map(example);
+  readonly messages: ChatMessage[] = [];
+  isReadOnly = false;
+  /** Whether the plan was approved in messages that are no longer sent. */
+  isPlanned = false;
+  /** Results of the tools that a test answers itself; they are errors if they begin with Denied. */
+  results: Readonly<Record<string, string>> = {};
+  /** What the user says while the plan waits. */
+  feedback: string[] = [];
 
-const names = (calls: readonly { name: string }[]): string[] => calls.map(({ name }) => name);
-
-describe('a coder that repairs', () => {
-  it('investigates, plans, edits, runs the tests and quotes what they said', () => {
-    const said = ['ok 1', '# tests 2', '# pass 2', '# fail 0'].join('\n');
-    const bench = new Workbench(files, { write: true, shell: true }, (name) =>
-      name === 'shell' ? said : undefined,
-    );
-    const { calls, report, files: after } = bench.run('Fix the failing test.');
-    expect(names(calls).filter((name) => name !== 'read_file')).toEqual([
-      'activate_skill',
-      'list_files',
-      'plan_create',
-      'edit_file',
-      'shell',
-      'plan_step',
-    ]);
-    const plan = calls.find(({ name }) => name === 'plan_create')?.arguments;
-    expect(plan).toMatchObject({ files: ['src/basket.js'] });
-    expect(JSON.stringify(plan)).toContain('Ten pieces or more');
-    expect(calls.at(-2)?.arguments).toMatchObject({ command: 'node --test' });
-    expect(JSON.stringify(calls.at(-1)?.arguments)).not.toContain('SKIPPED');
-    expect(after.get('src/basket.js')).toBe(fixed);
-    expect(report).toContain('+ return quantity >= 10');
-    expect(report).toMatch(/```text\n[^`]*# pass 2\n[^`]*```/);
-  });
-
-  it('says so when it finds no cause, and when it may only read', () => {
-    const sound = new Workbench({ ...files, 'src/basket.js': fixed });
-    const { report, calls } = sound.run('Fix the failing test');
-    expect(report).toContain('found nothing to change');
-    expect(names(calls)).not.toContain('plan_create');
-    expect(new Workbench(files, {}).run('Fix the bug').report).toContain('may only read');
-  });
-
-  it.each([
-    ['for (let i = 0; i <= list.length; i++) {', 'i < list.length'],
-    ['if (state = DONE) return;', 'state === DONE'],
-    ['return sizes.reduce((sum, size) => sum + size);', 'sum + size, 0)'],
-    ['return prices.toSorted((a, b) => a.cents - b.cents);', '=> b.cents - a.cents'],
-    ['return count < MOST;', 'count <= MOST'],
-  ])('finds the mistake in %s', (line, corrected) => {
-    const bench = new Workbench({
-      'README.md': 'Prices are listed with the highest first. Up to three pieces are allowed.',
-      'a.js': `const MOST = 3;\n${line}\n`,
-    });
-    expect(bench.run('Find the bug and fix it').files.get('a.js')).toContain(corrected);
-  });
-
-  it('leaves alone what agrees with the rules', () => {
-    const text = 'const low = price <= 5;\nif (price > 20) price = 0;\nreturn 10 >= quantity;\n';
-    const bench = new Workbench({ 'README.md': 'More than 20 is dear.', 'a.js': text });
-    expect(bench.run('Fix the bug').files.get('a.js')).toBe(text);
-  });
-});
-
-describe('a coder with other intents', () => {
-  it('adds a function that it knows, with a test', () => {
-    const { files: after, report } = new Workbench(files).run(
-      'Add a function `countPieces` that counts the pieces of a basket.',
-    );
-    expect(after.get('src/basket.js')).toContain('export function countPieces(lines) {');
-    expect(after.get('test/basket.test.js')).toContain('import { lineTotal, total, countPieces }');
-    expect(after.get('test/basket.test.js')).toContain("test('countPieces'");
-    expect(report).toContain('src/basket.js');
-  });
-
-  it('leaves a skeleton for a function that it does not know, and says so', () => {
-    const bench = new Workbench(files);
-    const { files: after, calls } = bench.run('add a function called teleport to src/format.js');
-    expect(after.get('src/format.js')).toContain("throw new Error('teleport is not written yet')");
-    expect(JSON.stringify(calls)).toContain('skeleton');
-  });
-
-  it('renames, writes, deletes, and does two things at once', () => {
-    const renamed = new Workbench(files).run('rename lineTotal to priceOfLine').files;
-    expect([...renamed.values()].join('\n')).not.toContain('lineTotal');
-    const written = new Workbench(files).run('Add "Prices are whole cents." to README.md').files;
-    expect(written.get('README.md')).toMatch(/5 percent less\.\n\nPrices are whole cents\./);
-    expect(new Workbench(files).run('delete src/format.js').files.has('src/format.js')).toBe(false);
-    const both = new Workbench(files).run('Fix the bug and add a function `median`.').files;
-    expect(both.get('src/basket.js')).toMatch(/>= 10[^]*function median/);
-  });
-
-  it('explains from what it has read, and changes nothing', () => {
-    const { report, calls } = new Workbench(files).run('Explain how ten pieces are priced.');
-    expect(report).toContain('Ten pieces or more of one kind cost 5 percent less.');
-    expect(report).toContain('`total` in src/basket.js: Sum of all lines in cents.');
-    expect(new Set(names(calls))).toEqual(new Set(['activate_skill', 'list_files', 'read_file']));
-  });
-
-  it('runs the tests after a plan that changes nothing', () => {
-    const { calls } = new Workbench(files).run('Run the tests.');
-    expect(names(calls).slice(-3)).toEqual(['plan_create', 'shell', 'plan_step']);
-  });
-
-  it('asks when it does not understand, and takes the answer in', () => {
-    const bench = new Workbench(files, { write: true, ask: true }, (name) =>
-      name === 'ask_user' ? 'Fix the failing test' : undefined,
-    );
-    expect(bench.run('hm').files.get('src/basket.js')).toBe(fixed);
-    expect(new Workbench(files).run('hm').report).toContain('beyond that');
-  });
-
-  it('takes a further requirement up where the last one ended', () => {
-    const bench = new Workbench(files);
-    bench.run('Explain the repository');
-    expect(bench.run('Now fix the failing test').files.get('src/basket.js')).toBe(fixed);
-  });
-});
-
-describe('a coder whose tools fail', () => {
-  it('reads again when an edit came to nothing, and then repeats it', () => {
-    const bench = new Workbench(files, { write: true }, (name, _, count) =>
-      name === 'edit_file' && count === 1 ? 'Error: the file was changed meanwhile.' : undefined,
-    );
-    const { calls, files: after } = bench.run('Fix the failing test');
-    const last = ['edit_file', 'read_file', 'edit_file', 'plan_step'];
-    expect(names(calls).slice(-4)).toEqual(last);
-    expect(JSON.stringify(calls.at(-1)?.arguments)).toContain('SKIPPED');
-    expect(after.get('src/basket.js')).toBe(fixed);
-  });
-
-  it.each(['edit_file', 'plan_create', 'list_files', 'read_file', 'activate_skill', 'shell'])(
-    'ends with words when %s always fails',
-    (broken) => {
-      const bench = new Workbench(files, { write: true, shell: true }, (name) =>
-        name === broken ? 'Error: this does not work today.' : undefined,
-      );
-      const { calls, report } = bench.run('Fix the failing test');
-      expect(calls.filter(({ name }) => name === broken).length).toBeLessThan(10);
-      expect(report).not.toBe('');
-    },
-  );
-
-  it('understands results that are set apart, and reads again what was left out', () => {
-    const seen = new Set<string>();
-    const bench = new Workbench(files, { write: true }, (name, { path }, count) => {
-      if (name === 'edit_file' && count === 1) {
-        return '[data 1a2b from edit_file, an error]\nThe file was changed.\n[end of data 1a2b]';
+  /** Plays a requirement; the calls and the report. */
+  run(requirement: string): { calls: Call[]; names: string[]; report: string } {
+    const calls: Call[] = [];
+    let isPlanned = this.isReadOnly || this.isPlanned;
+    this.messages.push(message('user', requirement));
+    for (let turn = 0; turn < 20; turn += 1) {
+      const building = this.isReadOnly ? ['plan_step'] : ['edit_file', 'shell', 'plan_step'];
+      const names = [...READING, ...(isPlanned ? building : ['plan_create'])];
+      const move = nextMove({
+        model: 'coder',
+        messages: this.messages,
+        tools: names.map((name) => ({ name, parameters: {} })),
+        stream: false,
+        includeUsage: false,
+      });
+      const toolCalls = move.calls.map((call, index) => ({ ...call, id: `call-${index}` }));
+      this.messages.push({ ...message('assistant', move.say), toolCalls });
+      if (toolCalls.length === 0) {
+        return { calls, names: [...new Set(calls.map(({ name }) => name))], report: move.say };
       }
-      if (path !== 'README.md' || name !== 'read_file' || seen.size > 0) return undefined;
-      seen.add(path);
-      return '[harness 1a2b] The output of this call was left out to save room.';
-    });
-    const { calls, files: after } = bench.run('Fix the failing test');
-    expect(names(calls).filter((name) => name === 'edit_file')).toHaveLength(2);
-    expect(calls.filter(({ arguments: given }) => given['path'] === 'README.md')).toHaveLength(2);
-    expect(after.get('src/basket.js')).toBe(fixed);
+      calls.push(...move.calls);
+      for (const call of toolCalls) this.messages.push(this.answer(call));
+      if (toolCalls[0]?.name !== 'plan_create') continue;
+      const feedback = this.feedback.shift();
+      isPlanned = feedback === undefined;
+      if (feedback !== undefined) this.messages.push(message('user', feedback));
+    }
+    throw new Error('The run does not end.');
+  }
+
+  private answer({ id, name, arguments: input }: RequestedCall): ChatMessage {
+    const result = this.results[name] ?? this.execute(name, input);
+    const label = `from ${name}${result.startsWith('Denied') ? ', an error' : ''}`;
+    return {
+      ...message('tool', `[data 1a ${label}]\n${result}\n[end of data 1a]`),
+      toolCallId: id,
+    };
+  }
+
+  private execute(name: string, { path, edits }: JsonObject): string {
+    let text = this.files.get(stringOf(path)) ?? '';
+    if (name === 'read_file') return text.replaceAll(/^/gm, '1\t');
+    for (const { oldText, newText, replaceAll } of objectsOf(edits) as Edit[]) {
+      expect(text.split(oldText).length - 1).toBeGreaterThan(0);
+      text = replaceAll ? text.replaceAll(oldText, newText) : text.replace(oldText, newText);
+    }
+    if (name === 'edit_file') this.files.set(stringOf(path), text);
+    return 'Done.';
+  }
+}
+
+function message(role: ChatMessage['role'], text: string): ChatMessage {
+  return { role, text, images: [] };
+}
+
+describe('a recorded run', () => {
+  it('repairs: looks, plans, edits, checks, reports in the words of the tests', () => {
+    const session = new Session();
+    session.results = { shell: 'ok 1\n# pass 2\n# fail 0' };
+    const { calls, names, report } = session.run(FIX);
+    expect(names).toEqual(ALL_CALLS);
+    const plan = calls.find(({ name }) => name === 'plan_create');
+    expect(plan?.arguments).toMatchObject({ files: ['src/basket.js'] });
+    expect(JSON.stringify(calls.at(-1))).not.toContain('SKIPPED');
+    expect(session.files.get('src/basket.js')).toContain('quantity >= MANY_PIECES');
+    expect(report).toContain('```text\n# pass 2\n# fail 0\n```');
   });
 
-  it('stops at once when a person refuses', () => {
-    const bench = new Workbench(files, { write: true }, (name) =>
-      name === 'edit_file' ? 'Denied: leave this file alone.' : undefined,
-    );
-    const { calls, report } = bench.run('Fix the failing test');
-    expect(names(calls).filter((name) => name === 'edit_file')).toHaveLength(1);
-    expect(report).toContain('leave this file alone');
+  it('follows others in one session: explains, runs the tests, adds, renames', () => {
+    const session = new Session();
+    const explanation = session.run('What does shipping cost, and when is it free?');
+    expect(explanation).toMatchObject({ names: READING });
+    expect(explanation.report).toContain('490 cents, and free for baskets');
+    expect(session.run('Run the tests.').names).not.toContain('edit_file');
+    expect(session.run(ADD).names).toEqual(ALL_CALLS);
+    expect(session.files.get('src/basket.js')).toContain('export function countPieces(lines) {');
+    expect(session.files.get('test/basket.test.js')).toContain("test('countPieces'");
+    expect(session.run(ADD).report).toContain('nothing to change');
+    session.run('Rename countPieces to pieceCount.');
+    expect([...session.files.values()].join()).not.toContain('countPieces');
+  });
+
+  it('plans again after feedback, and says that it cannot follow it', () => {
+    const session = new Session();
+    session.feedback = ['Add a test for eleven pieces.'];
+    const { calls } = session.run(FIX);
+    const [, second] = calls.filter(({ name }) => name === 'plan_create');
+    expect(JSON.stringify(second)).toContain('cannot follow the feedback: Add a test for eleven');
+    expect(session.files.get('src/basket.js')).toContain('>= MANY_PIECES');
+  });
+
+  it('changes nothing where it may only read, is denied, or the file is another one', () => {
+    const reader = new Session();
+    reader.isReadOnly = true;
+    const reading = reader.run(FIX);
+    expect(reading.names).toEqual(READING);
+    expect(reading.report).toContain('may only read');
+    const denied = new Session();
+    denied.results = { edit_file: 'Denied: leave this file alone.' };
+    const { calls, report } = denied.run(FIX);
+    expect(calls.at(-1)?.name).toBe('edit_file');
+    expect(report).toContain('> Denied: leave this file alone.\n\nI have changed nothing.');
+    const other = new Session();
+    other.files.set('src/basket.js', 'changed');
+    expect(other.run(FIX).report).toContain('src/basket.js is not as it was');
+  });
+
+  it('reads again when the messages before were summarised, and goes on with what is left', () => {
+    const session = new Session();
+    const fixed = example.get('src/basket.js')?.replace('quantity > ', 'quantity >= ');
+    session.files.set('src/basket.js', fixed ?? '');
+    session.isPlanned = true;
+    const { names } = session.run(FIX);
+    expect(names).toEqual([...READING, 'shell']);
+  });
+
+  it('names the requirements that it knows when it is asked for another one', () => {
+    const session = new Session();
+    session.run(FIX);
+    const { calls, report } = session.run('Write a poem.');
+    expect([calls, report]).toEqual([[], expect.stringContaining(`- ${FIX}`)]);
+  });
+});
+
+describe('a recorded run on each protocol', () => {
+  let simulator: Simulator;
+  beforeAll(async () => {
+    simulator = await startSimulator();
+  });
+  afterAll(() => simulator.close());
+
+  const schema = { type: 'object', properties: { path: { type: 'string' } } };
+  const names = ['list_files', 'read_file'];
+  const tools = names.map((name) => ({ type: 'function', function: { name, parameters: schema } }));
+  const question = { role: 'user', content: 'Explain shipping.' };
+  const paths = ['README.md', 'src/basket.js', 'test/basket.test.js'].map((path) => ({ path }));
+
+  it('pairs calls and results of chat-completions', async () => {
+    const url = `${simulator.url}/v1/chat/completions`;
+    const body = { model: 'sim-coder', tools, messages: [question] };
+    const first = await send(url, body);
+    const reply = objectOf(objectsOf(first.json['choices'])[0]?.['message']);
+    const list = { function: { name: 'list_files', arguments: '{"path":"."}' } };
+    expect(reply).toMatchObject({ content: 'I list the files.', tool_calls: [list] });
+    const [call] = objectsOf(reply['tool_calls']);
+    const result = { role: 'tool', tool_call_id: call?.['id'], content: 'README.md' };
+    const next = await send(url, { ...body, messages: [question, reply, result] });
+    const calls = paths.map((path) => ({ function: { arguments: JSON.stringify(path) } }));
+    expect(next.json).toMatchObject({ choices: [{ message: { tool_calls: calls } }] });
+  });
+
+  it('pairs several results in one message of the messages protocol', async () => {
+    const use = (id: string, name: string, input: JsonObject) => ({
+      type: 'tool_use',
+      id,
+      name,
+      input,
+    });
+    const result = (id: string, content: string) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content,
+    });
+    const texts = [`[data 1a notes]\n${FIX}\n[end of data 1a]`, question.content, '[harness] Go.'];
+    const reads = paths.map((path, index) => use(`r${index}`, 'read_file', path));
+    const messages = [
+      { role: 'user', content: texts.map((text) => ({ type: 'text', text })) },
+      { role: 'assistant', content: [use('a', 'list_files', { path: '.' })] },
+      { role: 'user', content: [result('a', 'README.md')] },
+      { role: 'assistant', content: reads },
+      {
+        role: 'user',
+        content: [result('r2', ''), result('r1', ''), result('r0', example.get('README.md') ?? '')],
+      },
+    ];
+    const { json } = await send(`${simulator.url}/v1/messages`, {
+      model: 'sim-coder',
+      max_tokens: 9,
+      tools: names.map((name) => ({ name, input_schema: schema })),
+      messages,
+    });
+    expect(json).toMatchObject({ stop_reason: 'end_turn', content: [{ type: 'text' }] });
+    expect(JSON.stringify(json)).toContain('> Shipping is 490 cents');
+  });
+
+  it('pairs the calls without ids of the local runtime', async () => {
+    const call = { function: { name: 'list_files', arguments: { path: '.' } } };
+    const messages = [
+      question,
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', tool_name: 'list_files', content: 'README.md' },
+    ];
+    const body = { model: 'sim-coder', tools, messages, stream: false };
+    const { json } = await send(`${simulator.url}/api/chat`, body);
+    const calls = paths.map((path) => ({ function: { name: 'read_file', arguments: path } }));
+    expect(json).toMatchObject({ message: { tool_calls: calls } });
+  });
+
+  it('is an ordinary model where no tools are offered', async () => {
+    const body = { model: 'sim-coder', messages: [question] };
+    const { text } = await send(`${simulator.url}/v1/chat/completions`, body);
+    expect(text).toContain('You asked');
   });
 });

@@ -1,221 +1,221 @@
-import { coverage, featuresOf } from '../answer/features.js';
-import type { ChatRequest } from '../chat/chat-request.js';
-import type { JsonObject } from '../http/json.js';
-import { planOf, stepsDone } from './planning.js';
-import { isSource, isTest } from './repair.js';
-import type { Change } from './proposal.js';
-import { CHANGING_TOOLS, pathOf } from './repository.js';
-import {
-  changesMade,
-  checksSinceChange,
-  fitted,
-  readSituation,
-  type Situation,
-  stepsOf,
-} from './situation.js';
-import { report } from './report.js';
+import { quotable } from '../answer/sentences.js';
+import type { ChatRequest, RequestedCall } from '../chat/chat-request.js';
+import { objectsOf, stringOf } from '../http/json.js';
+import { type Call, CHECK_STEP, type Edit, type Move, TRANSCRIPTS } from './transcripts.js';
+import type { Transcript } from './transcripts.js';
 
-/** Answer of the coder: a sentence and its tool calls. */
-export interface Move {
-  readonly say: string;
-  readonly calls: readonly { readonly name: string; readonly arguments: JsonObject }[];
+/** A tool call of the conversation with its result. */
+interface Step extends Call {
+  readonly result: string;
+  readonly failed: boolean;
 }
 
-type Rule = (situation: Situation) => Move | undefined;
+/** Messages of the user and tool calls since the last report. */
+interface Work {
+  readonly sayings: readonly string[];
+  readonly steps: readonly Step[];
+  /** Number of tool calls that had a result when the user spoke last. */
+  readonly heardAfter: number;
+}
 
-/** A person, or the rules of the session, will not have it: asking again would be no better. */
-const NO_CONSENT = /\b(?:denied|refused|declined|not allowed|consent|nobody is asked)\b/i;
-const MAX_TURNS = 24;
-const MAX_FAILURES = 3;
-const MAX_FILES = 10;
-const FILES_AT_ONCE = 4;
-const MAX_READS_PER_FILE = 3;
+/** The harness marks results: `[data 1a2b from read_file]`, or `[data 1a2b from read_file, an error]`. */
+const RESULT = /^\[data \S+ ([^\]\n]*)\]\n([^]*?)\n?\[end of data \S+\]/;
+/** Material in user messages that the user did not write, such as notes and files. */
+const MATERIAL = /^\s*(?:<[\w-]+[ >]|\[(?:data|harness)\b)/;
+const LINE_NUMBER = /^\d+\t/gm;
+const MAX_OUTPUT_LINES = 12;
+/** Without their success the run cannot go on. */
+const DECISIVE_TOOLS: readonly string[] = ['plan_create', 'edit_file'];
 
-/** The next move of a small coding agent: the first rule that has something to do, or a report at the end. */
+/**
+ * The next move of a recorded run, or its report. Everything is read from the request: calls made since the requirement
+ * are not repeated, and calls of tools that are not offered are left out.
+ */
 export function nextMove(request: ChatRequest): Move {
-  const situation = readSituation(request);
-  for (const rule of RULES) {
-    const move = rule(situation);
-    if (move) return withFittingArguments(move, situation);
-  }
-  return say(report(situation));
-}
-
-/** Ends every conversation: after many turns, refusals or failures it reports what it has. */
-const giveUp: Rule = (situation) => {
-  const failed = stepsOf(situation, ...CHANGING_TOOLS, 'plan_create').filter((step) => step.failed);
-  const isRefused = failed.some(({ result }) => NO_CONSENT.test(result));
-  if (!isRefused && situation.turns < MAX_TURNS && failed.length < MAX_FAILURES) return undefined;
-  return say(report(situation));
-};
-
-const SKILLS = ['repository-investigation', 'project-conventions'];
-
-const activateSkills: Rule = (situation) => {
-  const activations = stepsOf(situation, 'activate_skill');
-  if (activations.length > 0 || !situation.tools.has('activate_skill')) return undefined;
-  const parameters = JSON.stringify(situation.tools.get('activate_skill')?.parameters);
-  const offeredSkills = SKILLS.filter((name) =>
-    `${situation.instructions} ${parameters}`.includes(name),
+  const work = workIn(request);
+  const transcript = transcriptFor(work);
+  if (!transcript) return report(INTRODUCTION);
+  const failure = work.steps.findLast(
+    ({ name, failed }) => failed && DECISIVE_TOOLS.includes(name),
   );
-  if (offeredSkills.length === 0) return undefined;
-  return {
-    say: 'First I look up how to go about this.',
-    calls: offeredSkills.map((name) => ({ name: 'activate_skill', arguments: { name } })),
-  };
-};
-
-const listFiles: Rule = (situation) => {
-  const listed = stepsOf(situation, 'list_files');
-  if (!situation.tools.has('list_files') || listed.some(({ failed }) => !failed)) return undefined;
-  if (listed.length >= 2) return say(report(situation));
-  return {
-    say: 'I list the files.',
-    calls: [{ name: 'list_files', arguments: { path: '.', depth: 3 } }],
-  };
-};
-
-const readFiles: Rule = (situation) => {
-  if (!situation.tools.has('read_file')) return undefined;
-  const paths = filesToRead(situation).slice(0, FILES_AT_ONCE);
-  if (paths.length === 0) return undefined;
-  return {
-    say: `I read ${paths.join(', ')}.`,
-    calls: paths.map((path) => ({ name: 'read_file', arguments: { path } })),
-  };
-};
-
-/** Documents first, then what is named, then sources and tests that have most in common with the task. */
-function filesToRead(situation: Situation): string[] {
-  const { task, repository } = situation;
-  const reads = stepsOf(situation, 'read_file').map(pathOf);
-  const taskFeatures = featuresOf(task.text);
-  const weight = (path: string): number => {
-    if (task.paths.some((taskPath) => path.endsWith(taskPath))) return 5;
-    if (/(?:^|\/)README\.md$/i.test(path)) return 6;
-    if (/^package\.json$/.test(path)) return 4;
-    if (isSource(path)) return 2 + coverage(taskFeatures, featuresOf(path));
-    if (isTest(path)) return 1 + coverage(taskFeatures, featuresOf(path));
-    return 0;
-  };
-  return repository.paths
-    .map((path) => ({ path, weight: weight(path) }))
-    .filter(({ weight: one }) => one > 0)
-    .toSorted((a, b) => b.weight - a.weight || (a.path < b.path ? -1 : 1))
-    .slice(0, MAX_FILES)
-    .map(({ path }) => path)
-    .filter((path) => !repository.texts.has(path))
-    .filter((path) => mayReadAgain(situation, path, reads));
-}
-
-/** A refused read is not tried again; a file whose change has failed is. */
-function mayReadAgain(situation: Situation, path: string, reads: readonly string[]): boolean {
-  const before = reads.filter((one) => one === path).length;
-  const refused = stepsOf(situation, 'read_file').some((one) => one.failed && pathOf(one) === path);
-  return !refused && before < MAX_READS_PER_FILE;
-}
-
-/** Asks the user if the task is unclear and asking is possible. */
-const ask: Rule = (situation) => {
-  const mayAsk = situation.tools.has('ask_user') && stepsOf(situation, 'ask_user').length === 0;
-  if (!mayAsk || situation.task.intents.size > 0) return undefined;
-  return {
-    say: 'I am not sure what is wanted.',
-    calls: [
-      {
-        name: 'ask_user',
-        arguments: {
-          question: 'Shall I explain the repository, or look for a mistake in it and fix that?',
-          options: ['Explain the repository', 'Fix the failing test'],
-        },
-      },
-    ],
-  };
-};
-
-const plan: Rule = (situation) => {
-  const tool = situation.tools.get('plan_create');
-  const isWanted = situation.changes.length > 0 || situation.task.intents.has('check');
-  if (!tool || !isWanted) return undefined;
-  return {
-    say: 'I have seen enough to make a plan.',
-    calls: [{ name: 'plan_create', arguments: planOf(situation, tool) }],
-  };
-};
-
-const change: Rule = ({ changes, tools }) => {
-  const [next] = changes;
-  if (!next) return undefined;
-  const call = callFor(next, new Set(tools.keys()));
-  return call && { say: `Now I change ${next.path}: ${next.reason}`, calls: [call] };
-};
-
-function callFor(next: Change, tools: ReadonlySet<string>): Move['calls'][number] | undefined {
-  const { path } = next;
-  if (next.kind === 'write') {
-    return tools.has('write_file')
-      ? { name: 'write_file', arguments: { path, content: next.content } }
-      : undefined;
-  }
-  if (next.kind === 'delete') {
-    return tools.has('delete_file') ? { name: 'delete_file', arguments: { path } } : undefined;
-  }
-  const edits = next.edits.map(({ before, after }) => ({ oldText: before, newText: after }));
-  return tools.has('edit_file') ? { name: 'edit_file', arguments: { path, edits } } : undefined;
-}
-
-const DEFAULT_CHECK = 'node --test';
-
-const check: Rule = (situation) => {
-  const { tools, task, repository } = situation;
-  const isWanted = task.intents.has('check') || changesMade(situation).length > 0;
-  if (!isWanted || !tools.has('shell') || checksSinceChange(situation).length > 0) return undefined;
-  if (!repository.paths.some(isTest)) return undefined;
-  const command = testCommand(repository.texts.get('package.json'));
-  return {
-    say: 'I run the tests.',
-    calls: [{ name: 'shell', arguments: { command } }],
-  };
-};
-
-/** Test command of package.json, if it is plain; npm itself may be missing in a sandbox. */
-function testCommand(manifest: string | undefined): string {
-  const script = /"test"\s*:\s*"((?:node|npx|npm|python3?)[\w ./:-]*)"/.exec(manifest ?? '')?.[1];
-  return script ?? DEFAULT_CHECK;
-}
-
-const tickOff: Rule = (situation) => {
-  const completedSteps = situation.tools.has('plan_step') ? stepsDone(situation) : undefined;
-  return (
-    completedSteps && {
-      say: 'The plan is carried out.',
-      calls: [{ name: 'plan_step', arguments: completedSteps }],
+  if (failure) return report(stopped(failure, work));
+  const offered = new Set(request.tools.map(({ name }) => name));
+  for (const { say, calls } of transcript.moves) {
+    const next = calls.filter((call) => offered.has(call.name) && isDue(call, work));
+    if (next.length === 0) continue;
+    if (next.some(({ name }) => DECISIVE_TOOLS.includes(name))) {
+      if (misfit(transcript, work) || isInPlace(transcript, work)) break;
     }
-  );
-};
-
-const RULES: readonly Rule[] = [
-  giveUp,
-  activateSkills,
-  listFiles,
-  readFiles,
-  ask,
-  plan,
-  change,
-  check,
-  tickOff,
-];
-
-function say(text: string): Move {
-  return { say: text, calls: [] };
+    return { say, calls: next.map((call) => completed(call, transcript, work)) };
+  }
+  return report(outcome(transcript, work));
 }
 
-function withFittingArguments({ say: text, calls }: Move, { tools }: Situation): Move {
-  return {
-    say: text,
-    calls: calls.map((call) => ({
-      name: call.name,
-      arguments: fitted(tools.get(call.name), call.arguments),
-    })),
-  };
+const INTRODUCTION = [
+  'I am the offline demo model: I replay runs that were recorded in the repository `example`. I know these requirements:',
+  TRANSCRIPTS.map(({ requirement }) => `- ${requirement}`).join('\n'),
+].join('\n\n');
+
+function report(say: string): Move {
+  return { say, calls: [] };
+}
+
+/** Work begins again with what the user says after an answer without calls. */
+function workIn({ messages }: ChatRequest): Work {
+  let work = { sayings: [] as string[], steps: [] as Step[], heardAfter: 0 };
+  let openCalls: RequestedCall[] = [];
+  let hasReported = false;
+  for (const { role, text, parts = [text], toolCalls = [], toolCallId = '' } of messages) {
+    if (role === 'assistant') {
+      openCalls = [...toolCalls];
+      hasReported = toolCalls.length === 0;
+    }
+    if (role === 'tool') {
+      // Some protocols have no ids and rely on the order.
+      const index = openCalls.findIndex(({ id }) => id !== '' && id === toolCallId);
+      const [call] = openCalls.splice(Math.max(index, 0), 1);
+      if (call) work.steps.push({ ...call, ...resultIn(text) });
+    }
+    const sayings = parts.filter((part) => part.trim() !== '' && !MATERIAL.test(part));
+    if (role !== 'user' || sayings.length === 0) continue;
+    if (hasReported) work = { sayings: [], steps: [], heardAfter: 0 };
+    hasReported = false;
+    work.sayings.push(...sayings);
+    work.heardAfter = work.steps.length;
+  }
+  return work;
+}
+
+function resultIn(text: string): Pick<Step, 'result' | 'failed'> {
+  const [, label = '', content = text] = RESULT.exec(text) ?? [];
+  return { result: content, failed: label.endsWith(', an error') };
+}
+
+/** The transcript of the newest requirement that has one. */
+function transcriptFor({ sayings }: Work): Transcript | undefined {
+  return sayings
+    .toReversed()
+    .map((saying) => TRANSCRIPTS.find(({ pattern }) => pattern.test(saying)))
+    .find((transcript) => transcript !== undefined);
+}
+
+/** Feedback asks for another plan. An edit whose texts the file has already is not made again. */
+function isDue(call: Call, work: Work): boolean {
+  const { steps, heardAfter } = work;
+  if (call.name === 'plan_create') return !steps.slice(heardAfter).some(isSameCall(call));
+  if (steps.some(isSameCall(call))) return false;
+  if (call.name === 'plan_step') return steps.some(({ name }) => name === 'plan_create');
+  return call.name !== 'edit_file' || !hasTexts(call, work);
+}
+
+function isSameCall(call: Call): (step: Step) => boolean {
+  const subjectOf = ({ arguments: { path, name } }: Call) => stringOf(path) || stringOf(name);
+  return (step) => step.name === call.name && subjectOf(step) === subjectOf(call);
+}
+
+/** The text of a file as it was read last, empty if it was not; undefined if the harness has left it out to save room. */
+function textOf(path: string, { steps }: Work): string | undefined {
+  const step = steps.findLast((one) => one.name === 'read_file' && one.arguments['path'] === path);
+  if (!step || step.failed) return '';
+  return MATERIAL.test(step.result) ? undefined : step.result.replaceAll(LINE_NUMBER, '');
+}
+
+function editsOf({ moves }: Transcript): readonly Call[] {
+  return moves.flatMap(({ calls }) => calls).filter(({ name }) => name === 'edit_file');
+}
+
+function hasTexts({ arguments: { path, edits } }: Call, work: Work): boolean {
+  const text = textOf(stringOf(path), work);
+  return (
+    text !== undefined &&
+    (objectsOf(edits) as Edit[]).every(
+      ({ oldText, newText, replaceAll }) =>
+        text.includes(newText) && !(replaceAll && text.includes(oldText)),
+    )
+  );
+}
+
+function isInPlace(transcript: Transcript, work: Work): boolean {
+  const edits = editsOf(transcript);
+  return edits.length > 0 && edits.every((call) => hasTexts(call, work));
+}
+
+/** The first file that is not as it was when the run was recorded. */
+function misfit(transcript: Transcript, work: Work): string | undefined {
+  const { quote } = transcript;
+  if (quote && textOf(quote.path, work)?.includes(quote.text) === false) return quote.path;
+  const misfitting = editsOf(transcript).find((call) => isDue(call, work) && !fits(call, work));
+  return misfitting && stringOf(misfitting.arguments['path']);
+}
+
+function fits({ arguments: { path, edits } }: Call, work: Work): boolean {
+  const text = textOf(stringOf(path), work);
+  if (text === undefined) return true;
+  return (objectsOf(edits) as Edit[]).every(({ oldText, replaceAll }) => {
+    const count = text.split(oldText).length - 1;
+    return replaceAll ? count > 0 : count === 1;
+  });
+}
+
+/** Adds what depends on the conversation: feedback to a plan, states to its steps. */
+function completed(call: Call, transcript: Transcript, work: Work): Call {
+  if (call.name === 'plan_create') {
+    const hasPlan = work.steps.some(({ name }) => name === 'plan_create');
+    if (!hasPlan) return call;
+    const feedback = quotable(work.sayings.at(-1) ?? '');
+    const risks = [`This run is recorded and cannot follow the feedback: ${feedback}`];
+    return { ...call, arguments: { ...call.arguments, risks } };
+  }
+  if (call.name !== 'plan_step') return call;
+  const plan = transcript.moves
+    .flatMap(({ calls }) => calls)
+    .find(({ name }) => name === 'plan_create');
+  const isChecked = work.steps.some(({ name, failed }) => name === 'shell' && !failed);
+  const steps = objectsOf(plan?.arguments['steps']).map(({ text }) => ({
+    text,
+    status: text === CHECK_STEP && !isChecked ? 'SKIPPED' : 'DONE',
+  }));
+  return { ...call, arguments: { steps } };
+}
+
+/** Report of a run whose plan or edit was denied or failed. */
+function stopped({ name, result }: Step, work: Work): string {
+  return [
+    `I stopped, because ${name} was answered with:\n\n> ${quotable(result)}`,
+    changed(work),
+  ].join('\n\n');
+}
+
+function changed({ steps }: Work): string {
+  const paths = steps
+    .filter(({ name, failed }) => name === 'edit_file' && !failed)
+    .map(({ arguments: { path } }) => `\`${stringOf(path)}\``);
+  return paths.length === 0 ? 'I have changed nothing.' : `I have changed ${paths.join(' and ')}.`;
+}
+
+function outcome(transcript: Transcript, work: Work): string {
+  const hasEdited = work.steps.some(({ name }) => name === 'edit_file');
+  const misfittingPath = misfit(transcript, work);
+  if (misfittingPath !== undefined) {
+    return `${misfittingPath} is not as it was when this run was recorded, or could not be read. ${changed(work)}`;
+  }
+  const parts = [transcript.report, checked(transcript, work)];
+  if (!hasEdited && isInPlace(transcript, work)) {
+    parts.unshift('I have found nothing to change: what is asked for is in place.');
+  } else if (!hasEdited && editsOf(transcript).length > 0) {
+    return 'This session may only read, so I have changed nothing.';
+  }
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** Result of the tests, in the words of the command. */
+function checked({ moves }: Transcript, { steps }: Work): string {
+  if (!moves.some(({ calls }) => calls.some(({ name }) => name === 'shell'))) return '';
+  const shell = steps.findLast(({ name }) => name === 'shell');
+  if (!shell) return 'I could not run the tests: no shell was offered.';
+  const lines = shell.result.split('\n').map((line) => line.trim());
+  const counts = lines.filter((line) => /^(?:[#ℹ]\s*)?(?:tests|pass|fail)\s+\d+$/.test(line));
+  const shownLines = counts.length > 0 ? counts : lines.filter((line) => line !== '').slice(0, 3);
+  const output = ['```text', ...shownLines.slice(0, MAX_OUTPUT_LINES), '```'].join('\n');
+  return `The command \`${stringOf(shell.arguments['command'])}\` answered:\n\n${output}`;
 }
