@@ -4,7 +4,6 @@ export {
   clauses,
   either,
   english,
-  enumeration,
   languageOf,
   literal,
   msg,
