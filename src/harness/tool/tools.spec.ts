@@ -79,7 +79,7 @@ describe('the catalogue of tools', () => {
   const common = { description: '', input: z.strictObject({}), title: () => '' };
   const reader: ReadTool<object> = {
     ...common,
-    name: 'count_lines',
+    name: 'no_such_tool',
     effectClass: 'READ',
     subject: async () => ({ kind: 'read', secret: false }),
     run: async () => ({ content: '', summary: '' }),
@@ -102,9 +102,9 @@ describe('the catalogue of tools', () => {
   });
 
   it('fails for a tool without a name', () => {
-    expect(() => new ToolRegistry([...tools, reader])).toThrow('Not listed: count_lines.');
+    expect(() => new ToolRegistry([...tools, reader])).toThrow('Not listed: no_such_tool.');
     expect(() => new ToolRegistry([...without('shell'), reader])).toThrow(
-      'Missing: shell. Not listed: count_lines.',
+      'Missing: shell. Not listed: no_such_tool.',
     );
   });
 
