@@ -2,6 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
+import {
+  keyPermissionCatalogue,
+  permissionCatalogue,
+} from '../../src/platform/access/permission.catalogue.js';
 
 const SOURCES = 'web/src';
 const PLURAL = /_(zero|one|two|few|many|other)$/;
@@ -120,6 +124,14 @@ describe('the texts of the console', () => {
 
     expect(names).toContain('home');
     expect(Object.keys(shortcuts).sort()).toEqual(names.filter((name) => name !== 'home').sort());
+  });
+
+  it('of the roles name every permission', () => {
+    const { permission } = texts('administration', 'en') as { permission: object };
+    const all = [...permissionCatalogue, ...keyPermissionCatalogue];
+    const keys = all.map((one) => one.permission.replaceAll(':', '_'));
+
+    expect(Object.keys(permission).sort()).toEqual(keys.sort());
   });
 
   it('of the dictionary name every built-in type and entry', () => {
