@@ -134,10 +134,10 @@ describe('a collection of another installation', () => {
     ]) {
       await expect(call).rejects.toThrow(FOREIGN);
     }
-    expect([dependencies[1]?.isUp, dependencies[1]?.reason]).toEqual([
-      false,
-      expect.stringContaining(FOREIGN),
-    ]);
+    expect(dependencies[1]).toMatchObject({
+      isUp: false,
+      reason: { template: expect.stringContaining(FOREIGN) },
+    });
     expect(await open().search(scope, query, signal)).toMatchObject([{ fragmentId: 7 }]);
     expect(markerOf('mine_4')).toBe(INSTALLATION.id);
   });

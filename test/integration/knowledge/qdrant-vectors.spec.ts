@@ -11,6 +11,7 @@ import { VectorReconciliation } from '../../../src/attach/reconciliation/vector-
 import { VectorRemovals } from '../../../src/fragment/vector-removals.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { OK_MESSAGE } from '../../../src/platform/http/index.js';
+import { english } from '../../../src/platform/message/index.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
 import { canary } from '../../support/canary.js';
 import { sendChat } from '../../support/chat.js';
@@ -212,7 +213,7 @@ describe('lost vectors', () => {
     expect(await stored()).toBe(complete);
     const found = await retrieve();
     expect(found.data[0]?.sourceName).toBe('warranty.txt');
-    expect([found.msg, found.channels.vector.incomplete]).toEqual([OK_MESSAGE, undefined]);
+    expect([found.msg, found.channels.vector.incomplete]).toEqual([english(OK_MESSAGE), undefined]);
     expect(await gauge()).toBe('0');
     expect(logged('Vectors lost')).toBe(1);
     expect(logged('Vectors restored')).toBe(1);
@@ -392,7 +393,7 @@ describe('lost vectors', () => {
       expect(await view()).toMatchObject({
         ...{ vectorStore: relational(), storeAfterReindex: 'qdrant', vectorsLostTime: null },
       });
-      expect(await search()).toEqual([200, ['tulips.txt'], OK_MESSAGE]);
+      expect(await search()).toEqual([200, ['tulips.txt'], english(OK_MESSAGE)]);
       await upload(root, elsewhere, [['roses.txt', 'Roses grow in Bulgaria.']]);
       await settled(root, elsewhere);
       expect([await at(relational()), await at('qdrant')]).toEqual([2, 0]);
