@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Dependency } from '../platform/dependency/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
 import { VectorStores } from './vector-store.js';
 
@@ -25,7 +26,7 @@ describe('VectorStores', () => {
     'serves a base with %p, which does not run here, by the default, and says so',
     (word) => {
       expect(stores.configured(word)).toBe(qdrant);
-      const notice = `This installation does not run ${word.toLowerCase()}: qdrant serves it.`;
+      const notice = msg`This installation does not run ${word.toLowerCase()}: ${'qdrant'} serves it.`;
       expect(stores.check(word)).toEqual({ notice });
     },
   );
@@ -38,7 +39,7 @@ describe('VectorStores', () => {
   it('serves a base without a word by the default, and says so', () => {
     expect(stores.configured('')).toBe(stores.default());
     expect(stores.check(' ')).toEqual({
-      notice: 'No vector store was chosen: qdrant serves it.',
+      notice: msg`No vector store was chosen: ${'qdrant'} serves it.`,
     });
   });
 
