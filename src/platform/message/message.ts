@@ -156,6 +156,8 @@ export function textFor(response: Response, message: Message): string {
   response.vary('Accept-Language');
   const language = languageOf(response.req.headers['accept-language']);
   const text = textIn(language, message);
-  if (text !== english(message)) response.setHeader('Content-Language', language);
+  if (language !== 'en' && text !== english(message)) {
+    response.setHeader('Content-Language', language);
+  }
   return text;
 }

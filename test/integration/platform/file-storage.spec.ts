@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { Dependency } from '../../../src/platform/dependency/index.js';
 import { NotFoundError } from '../../../src/platform/error/index.js';
 import { FileStorage, FileTooLargeError } from '../../../src/platform/storage/index.js';
+import { eventually } from '../../support/wait.js';
 
 const PREFIX = 'abcdef01/';
 const newKey = (prefix = PREFIX): string => prefix + randomBytes(16).toString('hex');
@@ -111,7 +112,8 @@ describe('FileStorage', () => {
     const source = new Readable({ read: () => undefined });
     source.push(Buffer.from('a beginning'));
     const write = storage.write(key, source, { limitBytes: 1_000, signal: controller.signal });
-    setTimeout(() => controller.abort(), 20);
+    await eventually(countAll, (count) => count > before);
+    controller.abort();
     await expect(write).rejects.toMatchObject({ name: 'AbortError' });
     expect(source.destroyed).toBe(true);
     expect(await storage.exists(key)).toBe(false);
@@ -192,7 +194,7 @@ describe('FileStorage', () => {
       signal: controller.signal,
     });
     const ended = expect(write).rejects.toThrow();
-    while ((await countAll()) === before) await new Promise((next) => setTimeout(next, 5));
+    await eventually(countAll, (count) => count > before);
     expect(await storage.removeUnfinished(anHourAgo())).toBe(0);
     expect(await countAll()).toBe(before + 1);
     expect(await storage.removeUnfinished(inAnHour())).toBe(1);

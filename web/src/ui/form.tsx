@@ -201,11 +201,13 @@ export function ConflictChoice<Values>({
   );
   const others = theirs.filter((field) => isSame(form.values, opened, field));
   const proceed = (): void => {
-    const taken = theirs.filter((field) => !both.includes(field) || chosen[field] === 'theirs');
+    const replacedFields = theirs.filter(
+      (field) => !both.includes(field) || chosen[field] === 'theirs',
+    );
     const values = { ...form.values, revision: conflict.revision };
     const merged = {
       ...values,
-      ...Object.fromEntries(taken.map((one) => [one, fieldOf(now, one)])),
+      ...Object.fromEntries(replacedFields.map((one) => [one, fieldOf(now, one)])),
     };
     startFrom(form, now, merged);
     onDone();
