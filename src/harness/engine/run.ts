@@ -560,13 +560,13 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const session = await this.store.sessions.find(tenantId, sessionId);
     if (!session) return undefined;
     const { workspace } = session;
-    const isLocked = await this.store.locks.take({
+    const hasLock = await this.store.locks.take({
       tenantId,
       workspace,
       runId: id,
       fence: fence + 1,
     });
-    return isLocked ? undefined : 'workspace_busy';
+    return hasLock ? undefined : 'workspace_busy';
   }
 
   /** Records once why the run still waits. */
