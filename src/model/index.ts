@@ -28,8 +28,8 @@ export type { TokenCounter } from './tokens/token-counter.js';
 export { textsOfTokens } from './tokens/token-decoder.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
-export { categoryOf, SERVED_CATEGORIES } from './model.categories.js';
-export type { MediaCategory } from './model.categories.js';
+export { categoryOf, SERVED_CATEGORIES } from './model.entity.js';
+export type { MediaCategory } from './model.entity.js';
 export type {
   ResolvedChatModel,
   ResolvedEmbeddingModel,

@@ -6,7 +6,7 @@ import {
   RerankAdapterRegistry,
 } from '../provider/index.js';
 import type { AdapterNames, ChatAdapter } from '../provider/index.js';
-import { categoryOf, storedCategory } from './model.categories.js';
+import { categoryOf, storedCategory } from './model.entity.js';
 
 /** The destination of keys whose address the operator sets: a fixed word, because no model can change it. */
 const OPERATOR_ADDRESS = 'the address set by the operator';

@@ -19,7 +19,7 @@ import {
 import { msg } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
 import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
-import { MODEL_CATEGORIES } from './model.categories.js';
+import { MODEL_CATEGORIES } from './model.entity.js';
 
 const INTEGER = 2_147_483_647;
 const MODEL_NAME = {

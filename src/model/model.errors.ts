@@ -1,7 +1,7 @@
 import { DomainError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { either, msg } from '../platform/message/index.js';
-import { purposeOf } from './model.categories.js';
-import type { CalledCategory } from './model.categories.js';
+import { purposeOf } from './model.entity.js';
+import type { CalledCategory } from './model.entity.js';
 
 export class ModelNotFoundError extends DomainError {
   readonly code = 404;

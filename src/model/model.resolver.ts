@@ -28,10 +28,8 @@ import {
   NoModelChosenError,
   WrongCategoryError,
 } from './model.errors.js';
-import { hasFallbacks, storedCategory } from './model.categories.js';
-import type { CalledCategory, MediaCategory } from './model.categories.js';
-import { labelOf } from './model.entity.js';
-import type { Model, ModelKey } from './model.entity.js';
+import { hasFallbacks, labelOf, storedCategory } from './model.entity.js';
+import type { CalledCategory, MediaCategory, Model, ModelKey } from './model.entity.js';
 import { LimitRepository } from '../usage/index.js';
 import type { SetLimit } from '../usage/index.js';
 

@@ -26,7 +26,6 @@ import type { Message } from '../platform/message/index.js';
 import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
 import { CredentialRequiredError, FallbackError } from './model.errors.js';
-import { hasFallbacks, storedCategory } from './model.categories.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
@@ -35,6 +34,7 @@ import type {
   ModelListQuery,
   UpdateModelBody,
 } from './model.dto.js';
+import { hasFallbacks, storedCategory } from './model.entity.js';
 import type { Model, ModelKey } from './model.entity.js';
 import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
