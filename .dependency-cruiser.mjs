@@ -69,6 +69,7 @@ const rooms = {
     'user',
     'tenant',
     'sign-in',
+    'group',
     'scim',
     'sso',
   ],

@@ -174,6 +174,7 @@ export class StoredKeyCallers
       loginSessionId: `api-key ${id} ${secretVersion} ${rightsVersion}`,
       permissions: effectivePermissions(owner.permissions, permissions),
       roleKeys: owner.roleKeys,
+      subjects: owner.subjects,
       revision,
       apiKey: { id, limits, strictParameters: key.strictParameters, rightsVersion, secretVersion },
       validUntil,

@@ -12,6 +12,8 @@ import { User } from './user/user.entity.js';
 import { ClientController } from './client/client.controller.js';
 import { ClientRepository } from './client/client.repository.js';
 import { ClientService } from './client/client.service.js';
+import { GroupChild, GroupMember, GroupMembership, UserGroup } from './group/group.entity.js';
+import { GroupRepository } from './group/group.repository.js';
 import { IdentitySeed } from './identity.seed.js';
 import { LoginSessionRepository } from './login-session/login-session.repository.js';
 import { LoginSessionService } from './login-session/login-session.service.js';
@@ -27,7 +29,7 @@ import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
 import { ScimAddress } from './scim/scim.address.js';
 import { ScimController } from './scim/scim.controller.js';
-import { ProvisionedGroup, ProvisionedMember, ProvisionedUser } from './scim/scim.entity.js';
+import { ProvisionedUser } from './scim/scim.entity.js';
 import { ScimGroups } from './scim/scim.groups.js';
 import { ScimRepository } from './scim/scim.repository.js';
 import { ScimUsers } from './scim/scim.users.js';
@@ -66,9 +68,10 @@ import { UserService } from './user/user.service.js';
   imports: [
     TypeOrmModule.forFeature([
       Client,
+      GroupChild,
+      GroupMember,
+      GroupMembership,
       LoginSession,
-      ProvisionedGroup,
-      ProvisionedMember,
       ProvisionedUser,
       Role,
       SsoIdentity,
@@ -76,6 +79,7 @@ import { UserService } from './user/user.service.js';
       SsoSession,
       Tenant,
       User,
+      UserGroup,
       UserRole,
     ]),
     StorageModule,
@@ -102,6 +106,7 @@ import { UserService } from './user/user.service.js';
     Passwords,
     ClientRepository,
     ClientService,
+    GroupRepository,
     LoginSessionRepository,
     LoginSessionService,
     RoleRepository,

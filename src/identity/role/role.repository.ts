@@ -12,29 +12,12 @@ import { msg } from '../../platform/message/index.js';
 import type { RoleListQuery } from './role.dto.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
-interface ActiveRole {
-  readonly roleKey: string;
-  readonly permissions: string[];
-}
-
-/** The enabled roles of a user. Runs when the revision of the tenant has changed. */
-const ACTIVE_ROLES = `
-    SELECT r.role_key AS "roleKey", r.permissions
-      FROM user_role ur
-      JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
-     WHERE ur.tenant_id = $1 AND ur.user_id = $2 AND r.status = '0'
-     ORDER BY r.role_sort, r.id`;
-
 @Injectable()
 export class RoleRepository {
   readonly roles: TenantScoped<Role>;
 
   constructor(private readonly database: Database) {
     this.roles = new TenantScoped(database, Role, msg`The role`);
-  }
-
-  async activeOf(tenantId: string, userId: number): Promise<ActiveRole[]> {
-    return this.database.prepared<ActiveRole>(ACTIVE_ROLES, [tenantId, userId]);
   }
 
   async page(tenantId: string, query: RoleListQuery): Promise<Page<Role>> {

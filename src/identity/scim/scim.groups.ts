@@ -4,6 +4,7 @@ import type { AuditRecord } from '../../platform/audit/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { GroupRepository, MAX_GROUP_MEMBERS } from '../group/group.repository.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { numberOf, ScimAddress } from './scim.address.js';
@@ -17,8 +18,6 @@ import type { GroupRow } from './scim.repository.js';
 import { AttributeSelection, toScimGroup } from './scim.view.js';
 import type { ScimResource } from './scim.view.js';
 
-/** Limit of members of a group, and of all groups of one answer together unless a single one has more. */
-const MAX_MEMBERS = 10_000;
 const WHAT = msg`The group`;
 
 interface GroupValues {
@@ -34,6 +33,7 @@ interface GroupValues {
 export class ScimGroups {
   constructor(
     private readonly rows: ScimRepository,
+    private readonly groups: GroupRepository,
     private readonly roles: RoleRepository,
     private readonly policy: UserAccessPolicy,
     private readonly change: AccessChange,
@@ -62,7 +62,11 @@ export class ScimGroups {
       caller,
       async () => {
         await this.requireFree(tenantId, { displayName, externalId });
-        const groupId = await this.rows.insertGroup(tenantId, displayName, externalId);
+        const { id: groupId } = await this.groups.groups.insert(tenantId, {
+          source: 'scim',
+          displayName,
+          externalId,
+        });
         const entries = members ? await this.applyMembers(caller, groupId, members) : [];
         return { id: groupId, entries };
       },
@@ -92,7 +96,7 @@ export class ScimGroups {
         const { displayName } = await this.requireGroup(tenantId, groupId);
         const members = await this.memberIds(tenantId, groupId);
         const entries = await this.withRoles(caller, members, () =>
-          this.rows.removeGroup(tenantId, groupId),
+          this.groups.remove(tenantId, [groupId]),
         );
         return [...entries, entry('delete', groupId, { displayName })];
       },
@@ -112,7 +116,7 @@ export class ScimGroups {
         if (displayName !== before.displayName || externalId !== before.externalId) {
           await this.requireFree(tenantId, values, id);
           const members = await this.memberIds(tenantId, id);
-          const update = (): Promise<void> => this.rows.updateGroup(tenantId, id, values);
+          const update = (): Promise<void> => this.groups.groups.update(tenantId, id, values);
           entries.push(...(await this.withRoles(caller, members, update)));
           entries.push(entry('update', id, { ...values }));
         }
@@ -133,8 +137,8 @@ export class ScimGroups {
     const before = new Set((await this.memberIds(tenantId, groupId)).map(String));
     const after = new Set(before);
     change(after);
-    if (after.size > MAX_MEMBERS) {
-      throw new ScimError('invalidValue', msg`A group has at most ${MAX_MEMBERS} members.`);
+    if (after.size > MAX_GROUP_MEMBERS) {
+      throw new ScimError('invalidValue', msg`A group has at most ${MAX_GROUP_MEMBERS} members.`);
     }
     const removed = [...before].filter((id) => !after.has(id)).map(Number);
     const added = await this.requireUsers(
@@ -143,8 +147,8 @@ export class ScimGroups {
     );
     if (added.length === 0 && removed.length === 0) return [];
     const entries = await this.withRoles(caller, [...added, ...removed], async () => {
-      await this.rows.removeMembers(tenantId, groupId, removed);
-      await this.rows.addMembers(tenantId, groupId, added);
+      await this.groups.removeMembers(tenantId, groupId, removed);
+      await this.groups.addMembers(tenantId, groupId, added);
     });
     return [entry('update', groupId, { added, removed }), ...entries];
   }
@@ -242,7 +246,7 @@ function fewMembers(rows: readonly GroupRow[]): readonly GroupRow[] {
   let members = 0;
   const end = rows.findIndex(({ memberCount }, at) => {
     members += memberCount;
-    return at > 0 && members > MAX_MEMBERS;
+    return at > 0 && members > MAX_GROUP_MEMBERS;
   });
   return end === -1 ? rows : rows.slice(0, end);
 }

@@ -76,7 +76,7 @@ const MEMBER: FilterColumn = {
   sql: 'm.user_id::text',
   kind: 'exact',
   within: (comparison) => `EXISTS (
-    SELECT 1 FROM provisioned_member m
+    SELECT 1 FROM group_member m
      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND ${comparison})`,
 };
 
@@ -105,14 +105,14 @@ const USER_COLUMNS = `u.id, u.user_name AS "userName", u.nick_name AS "nickName"
 
 const GROUP_COLUMNS = `g.id, g.display_name AS "displayName", g.external_id AS "externalId",
     g.create_time AS "createTime", g.update_time AS "updateTime",
-    (SELECT count(*) FROM provisioned_member m
+    (SELECT count(*) FROM group_member m
       WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id)::int AS "memberCount"`;
 
-/** The roles that groups give: those that the mapping of a provisioned provider names with the name or id of the group. */
+/** The roles that groups of a directory give: those that the mapping of a provisioned provider names with the name or id of the group. */
 const ROLES_OF = `
   SELECT DISTINCT m.user_id AS "userId", r.id AS "roleId"
-    FROM provisioned_member m
-    JOIN provisioned_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id
+    FROM group_membership m
+    JOIN user_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id AND g.source = 'scim'
     JOIN sso_provider s ON s.tenant_id = m.tenant_id AND s.provisioned AND s.status = '0'
    CROSS JOIN LATERAL jsonb_to_recordset(s.role_mapping) AS mapping(value text, "roleId" bigint)
     JOIN role r ON r.id = mapping."roleId" AND r.tenant_id = m.tenant_id AND r.role_key <> 'superadmin'
@@ -209,7 +209,7 @@ export class ScimRepository {
   ): Promise<{ readonly rows: readonly GroupRow[]; readonly total: number }> {
     const parameters: unknown[] = [tenantId];
     const where = filter ? ` AND ${conditionOf(filter, GROUP_ATTRIBUTES, parameters)}` : '';
-    const from = `FROM provisioned_group g WHERE g.tenant_id = $1${where}`;
+    const from = `FROM user_group g WHERE g.tenant_id = $1 AND g.source = 'scim'${where}`;
     const total = await this.total(`SELECT count(*)::int AS total ${from}`, parameters);
     const rows = await this.database.query<GroupRow>(
       `SELECT ${GROUP_COLUMNS} ${from} ORDER BY g.id ${sliceAfter(parameters)}`,
@@ -220,7 +220,8 @@ export class ScimRepository {
 
   async group(tenantId: string, id: number): Promise<GroupRow | undefined> {
     const [row] = await this.database.query<GroupRow>(
-      `SELECT ${GROUP_COLUMNS} FROM provisioned_group g WHERE g.tenant_id = $1 AND g.id = $2`,
+      `SELECT ${GROUP_COLUMNS} FROM user_group g
+        WHERE g.tenant_id = $1 AND g.source = 'scim' AND g.id = $2`,
       [tenantId, id],
     );
     return row;
@@ -233,41 +234,10 @@ export class ScimRepository {
     externalId: string | null,
   ): Promise<readonly { readonly id: number; readonly externalId: string | null }[]> {
     return this.database.query(
-      `SELECT id, external_id AS "externalId" FROM provisioned_group
-        WHERE tenant_id = $1 AND (lower(display_name) = lower($2) OR external_id = $3)`,
+      `SELECT id, external_id AS "externalId" FROM user_group
+        WHERE tenant_id = $1 AND source = 'scim' AND (lower(display_name) = lower($2) OR external_id = $3)`,
       [tenantId, displayName, externalId],
     );
-  }
-
-  async insertGroup(
-    tenantId: string,
-    displayName: string,
-    externalId: string | null,
-  ): Promise<number> {
-    const [row] = await this.database.query<{ id: number }>(
-      'INSERT INTO provisioned_group (tenant_id, display_name, external_id) VALUES ($1, $2, $3) RETURNING id',
-      [tenantId, displayName, externalId],
-    );
-    return row?.id ?? 0;
-  }
-
-  async updateGroup(
-    tenantId: string,
-    id: number,
-    values: { readonly displayName: string; readonly externalId: string | null },
-  ): Promise<void> {
-    await this.database.query(
-      `UPDATE provisioned_group SET display_name = $3, external_id = $4, update_time = now()
-        WHERE tenant_id = $1 AND id = $2`,
-      [tenantId, id, values.displayName, values.externalId],
-    );
-  }
-
-  async removeGroup(tenantId: string, id: number): Promise<void> {
-    await this.database.query('DELETE FROM provisioned_group WHERE tenant_id = $1 AND id = $2', [
-      tenantId,
-      id,
-    ]);
   }
 
   /** The members of the groups that a directory may see. */
@@ -278,26 +248,6 @@ export class ScimRepository {
   /** The groups of the users. */
   async groupsOf(tenantId: string, userIds: readonly number[]): Promise<MemberRow[]> {
     return this.memberships(tenantId, 'user_id', userIds);
-  }
-
-  async addMembers(tenantId: string, groupId: number, userIds: readonly number[]): Promise<void> {
-    await this.database.query(
-      `INSERT INTO provisioned_member (tenant_id, group_id, user_id)
-       SELECT $1, $2, id FROM unnest($3::bigint[]) AS id ON CONFLICT DO NOTHING`,
-      [tenantId, groupId, [...userIds]],
-    );
-  }
-
-  async removeMembers(
-    tenantId: string,
-    groupId: number,
-    userIds: readonly number[],
-  ): Promise<void> {
-    await this.database.query(
-      `DELETE FROM provisioned_member
-        WHERE tenant_id = $1 AND group_id = $2 AND user_id = ANY ($3::bigint[])`,
-      [tenantId, groupId, [...userIds]],
-    );
   }
 
   /** The roles that the groups of the users give them, by user id; users without any are left out. */
@@ -321,8 +271,8 @@ export class ScimRepository {
     if (ids.length === 0) return [];
     return this.database.query<MemberRow>(
       `SELECT g.id AS "groupId", g.display_name AS "groupName", u.id AS "userId", u.user_name AS "userName"
-         FROM provisioned_member m
-         JOIN provisioned_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id
+         FROM group_member m
+         JOIN user_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id AND g.source = 'scim'
          JOIN user_account u ON u.id = m.user_id AND u.tenant_id = m.tenant_id
         WHERE m.tenant_id = $1 AND m.${column} = ANY ($2::bigint[]) AND ${PEOPLE}
         ORDER BY m.group_id, m.user_id`,

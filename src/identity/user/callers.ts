@@ -11,8 +11,8 @@ import {
 import type { Caller, TokenClaims } from '../../platform/access/index.js';
 import { inTenant, isOutage } from '../../platform/database/index.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
-import { RoleRepository } from '../role/role.repository.js';
 import { UserRepository } from './user.repository.js';
+import type { ActiveRole } from './user.repository.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import type { SignInKey } from '../login-session/login-session.repository.js';
 
@@ -24,22 +24,28 @@ export interface UserInTenant {
   readonly tenantId: string;
 }
 
-type Grants = Pick<Caller, 'permissions' | 'roleKeys'>;
+type Grants = Pick<Caller, 'permissions' | 'roleKeys' | 'subjects'>;
 
-const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERADMIN_ROLE] };
+const ALL: Omit<Grants, 'subjects'> = {
+  permissions: new Set([ALL_PERMISSIONS]),
+  roleKeys: [SUPERADMIN_ROLE],
+};
 
 const MAX_CACHED_USER_COUNT = 10_000;
+/** Limit of the subjects of all cached users together, about 20 MB. */
+const MAX_CACHED_SUBJECT_COUNT = 500_000;
 
 /** Creates callers from users, for jobs and commands, which have no sign-in. */
 @Injectable()
 export class UserCallers {
   private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
     max: MAX_CACHED_USER_COUNT,
+    maxSize: MAX_CACHED_SUBJECT_COUNT,
+    sizeCalculation: ({ subjects }) => subjects.length,
   });
 
   constructor(
     private readonly users: UserRepository,
-    private readonly roles: RoleRepository,
     private readonly revision: TenantRevision,
   ) {}
 
@@ -93,12 +99,13 @@ export class UserCallers {
       loginSessionId: 'job',
       permissions: grants.permissions,
       roleKeys: grants.roleKeys,
+      subjects: grants.subjects,
       revision: elsewhere ? await this.revision.current(tenantId) : homeRevision,
     };
   }
 
   /**
-   * The permissions of a user's enabled roles, cached until the revision of their tenant changes.
+   * The permissions of a user's enabled roles and the subjects of the user, cached until the revision of their tenant changes.
    * `tenantId` and `revision` are those of the tenant that the user belongs to.
    */
   async grantsOf(
@@ -107,18 +114,22 @@ export class UserCallers {
   ): Promise<Grants> {
     const cached = this.grants.get(userId);
     if (cached?.revision === revision) return cached;
-    const roles = await this.roles.activeOf(tenantId, userId);
+    const { roles, groupIds } = await this.users.rightsOf(tenantId, userId);
     const superAdmin =
       tenantId === HOME_TENANT && roles.some((role) => role.roleKey === SUPERADMIN_ROLE);
-    const grants = superAdmin ? ALL : grantsBy(roles);
+    const subjects = [
+      'tenant',
+      `user:${userId}`,
+      ...roles.map(({ roleId }) => `role:${roleId}`),
+      ...groupIds.map((groupId) => `group:${groupId}`),
+    ];
+    const grants = { ...(superAdmin ? ALL : permissionsBy(roles)), subjects };
     this.grants.set(userId, { ...grants, revision });
     return grants;
   }
 }
 
-function grantsBy(
-  roles: readonly { readonly roleKey: string; readonly permissions: readonly string[] }[],
-): Grants {
+function permissionsBy(roles: readonly ActiveRole[]): Omit<Grants, 'subjects'> {
   const granted = roles.flatMap((role) => role.permissions);
   const permissions = new Set(granted.flatMap(permissionsOf));
   permissions.delete(ALL_PERMISSIONS);
@@ -166,7 +177,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   ): Promise<{ caller: Caller; renewalDue: boolean } | undefined> {
     const state = await this.sessions.state(key);
     if (!state) return undefined;
-    const { permissions, roleKeys } = await this.users.grantsOf(key, state.homeRevision);
+    const { permissions, roleKeys, subjects } = await this.users.grantsOf(key, state.homeRevision);
     const acting = permissions.has(ALL_PERMISSIONS) ? state.actingTenantId : null;
     const caller: Caller = {
       tenantId: acting ?? key.tenantId,
@@ -184,6 +195,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       loginSessionId: key.id,
       permissions,
       roleKeys,
+      subjects,
       revision: (acting === null ? null : state.actingRevision) ?? state.homeRevision,
       validUntil,
     };

@@ -57,7 +57,7 @@ export class UserAccessPolicy {
   ): Promise<boolean> {
     if (tenant.passwordLogin || user.breakGlass) return true;
     if (tenant.tenantId !== HOME_TENANT) return false;
-    const roles = await this.roles.activeOf(tenant.tenantId, user.id);
+    const { roles } = await this.users.rightsOf(tenant.tenantId, user.id);
     return roles.some(({ roleKey }) => roleKey === SUPERADMIN_ROLE);
   }
 

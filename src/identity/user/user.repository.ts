@@ -13,6 +13,28 @@ import { msg } from '../../platform/message/index.js';
 import type { RoleMemberQuery, UserListQuery } from './user.dto.js';
 import { User } from './user.entity.js';
 
+/** The enabled roles of a user and the groups that they are in. Runs when the revision of the tenant has changed. */
+const RIGHTS = `
+    SELECT r.id AS "roleId", r.role_key AS "roleKey", r.permissions, NULL::bigint AS "groupId", r.role_sort
+      FROM user_role ur
+      JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
+     WHERE ur.tenant_id = $1 AND ur.user_id = $2 AND r.status = '0'
+     UNION ALL
+    SELECT NULL, NULL, NULL, group_id, NULL FROM group_membership
+     WHERE tenant_id = $1 AND user_id = $2
+     ORDER BY role_sort, "roleId", "groupId"`;
+
+type RightsRow =
+  | (ActiveRole & { readonly groupId: null })
+  | { readonly roleId: null; readonly groupId: number };
+
+/** An enabled role of a user. */
+export interface ActiveRole {
+  readonly roleId: number;
+  readonly roleKey: string;
+  readonly permissions: readonly string[];
+}
+
 @Injectable()
 export class UserRepository {
   readonly users: TenantScoped<User>;
@@ -89,6 +111,18 @@ export class UserRepository {
       [tenantId, userId],
     );
     return row;
+  }
+
+  /** The enabled roles of the user, and the ids of the groups that they are in, directly or by other groups. */
+  async rightsOf(
+    tenantId: string,
+    userId: number,
+  ): Promise<{ readonly roles: readonly ActiveRole[]; readonly groupIds: readonly number[] }> {
+    const rows = await this.database.prepared<RightsRow>(RIGHTS, [tenantId, userId]);
+    return {
+      roles: rows.filter((row) => row.groupId === null),
+      groupIds: rows.flatMap(({ groupId }) => groupId ?? []),
+    };
   }
 
   /**

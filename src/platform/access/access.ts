@@ -86,6 +86,11 @@ export interface Caller {
   readonly loginSessionId: string;
   readonly permissions: ReadonlySet<string>;
   readonly roleKeys: readonly string[];
+  /**
+   * What grants on records can name of the user: `tenant`, `user:7`, `role:3` for each enabled role, `group:9` for each group,
+   * those around a group of the user included.
+   */
+  readonly subjects: readonly string[];
   /** The revision of the tenant when the request began. What is cached for this revision is valid. */
   readonly revision: number;
   /** The API key; undefined for a request with a sign-in and for a job. */
@@ -163,6 +168,7 @@ export function systemCaller(tenantId: string, revision: number): Caller {
     loginSessionId: 'system',
     permissions: new Set([ALL_PERMISSIONS]),
     roleKeys: [],
+    subjects: ['tenant'],
     revision,
   };
 }
