@@ -16,6 +16,7 @@ const platform = [
   'observability',
   'console',
   'audit',
+  'retention',
   'storage',
 ];
 const features = [

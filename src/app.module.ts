@@ -10,7 +10,7 @@ import { ChatModule } from './chat/index.js';
 import { ConsoleFiles, ConsoleModule } from './platform/console/index.js';
 import { ConfigModule } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
-import { DatabaseModule, unavailableError } from './platform/database/index.js';
+import { DatabaseModule, domainErrorOf } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
@@ -36,6 +36,7 @@ import { ObservabilityModule } from './platform/observability/index.js';
 import { OutboundModule } from './platform/outbound/index.js';
 import { ProviderModule } from './provider/index.js';
 import { jobKindsOf, QueueModule } from './platform/queue/index.js';
+import { RetentionModule } from './platform/retention/index.js';
 import { RetrievalModule } from './retrieval/index.js';
 import { SkillModule } from './skill/index.js';
 import { StorageModule } from './platform/storage/index.js';
@@ -58,7 +59,7 @@ export const FAILURE_SHAPES: readonly FailureShape[] = [
 function errorFilter(pages: ConsoleFiles): ErrorFilter {
   return new ErrorFilter(
     CODED_ERRORS,
-    unavailableError,
+    domainErrorOf,
     (request, response) => pages.answerNotFound(request, response),
     FAILURE_SHAPES,
   );
@@ -83,6 +84,7 @@ export class AppModule {
         OutboundModule,
         AccessModule,
         AuditModule,
+        RetentionModule,
         ObservabilityModule,
         ConsoleModule,
         StorageModule,

@@ -16,6 +16,8 @@ import { ChatMessage, ChatStep } from './message.entity.js';
 import { ChatSession, TurnLease } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { AnswerStore } from './answer.store.js';
+import { ChatRetention } from './chat.retention.js';
+import { ChatRetentionRepository } from './chat-retention.repository.js';
 import { ChatController } from './chat.controller.js';
 import { ChatTurn } from './chat.turn.js';
 import { ChatStreams } from './chat.streams.js';
@@ -65,6 +67,8 @@ import { UseRepository } from './use/use.repository.js';
     ChatAugmentation,
     ChatFileRepository,
     ChatFiles,
+    ChatRetention,
+    ChatRetentionRepository,
     ChatBranches,
     BranchRepository,
     FeedbackRepository,

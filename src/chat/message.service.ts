@@ -1,10 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import type { FindOperator } from 'typeorm';
 import { NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
+import {
+  among,
+  anyOf,
+  containing,
+  Database,
+  noneOf,
+  TenantScoped,
+} from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { ChatRetentionRepository } from './chat-retention.repository.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
 import { ChatFiles } from './file/chat-files.js';
@@ -35,6 +44,7 @@ export class MessageService {
     database: Database,
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
+    private readonly retention: ChatRetentionRepository,
   ) {
     this.messages = new TenantScoped(database, ChatMessage, msg`The chat message`);
   }
@@ -46,7 +56,7 @@ export class MessageService {
     const where = {
       userId,
       ...ended,
-      ...(sessionId && { sessionId }),
+      ...(sessionId ? { sessionId } : await this.listedSessions(caller)),
       ...(branch && { id: anyOf(branch) }),
       ...(content && { content: containing(content) }),
       ...(role && { role }),
@@ -62,6 +72,15 @@ export class MessageService {
     const inlineFields = inline === false ? NOTHING_INLINE : caller.inline;
     const views = rows.map((row) => toListedMessageView(row, surroundings, inlineFields));
     return new Page(isConversation ? views.reverse() : views, total);
+  }
+
+  /** Leaves out messages of temporary chats. */
+  private async listedSessions(
+    caller: Caller,
+  ): Promise<{ readonly sessionId?: FindOperator<number> }> {
+    const { isEnforced, sessionIds } = await this.retention.hidden(caller);
+    if (isEnforced) return { sessionId: noneOf(sessionIds) };
+    return sessionIds.length === 0 ? {} : { sessionId: noneOf(sessionIds, { orAbsent: true }) };
   }
 
   private async surroundings(

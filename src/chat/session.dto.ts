@@ -1,4 +1,5 @@
 import {
+  Flag,
   flag,
   Id,
   Input,
@@ -43,7 +44,14 @@ const sessionFields = {
   remark: Text({ optional: true, max: 500 }),
 };
 
-export class CreateSessionBody extends Input(sessionFields) {}
+export class CreateSessionBody extends Input({
+  ...sessionFields,
+  temporary: Flag({
+    optional: true,
+    description:
+      'In no list or search, without votes, and removed with its files when it is deleted, after a day at the latest. The tenant may enforce or forbid it',
+  }),
+}) {}
 
 export class UpdateSessionBody extends Input({
   ...sessionFields,
@@ -67,6 +75,7 @@ export class SessionView extends View({
     description:
       'Whether an answer is being written in it; the list of messages has it when it has ended',
   }),
+  temporary: flag({ example: false, description: 'In no list, and removed within a day' }),
   createTime: time({ example: '2026-01-31 12:00:00' }),
   updateTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}

@@ -35,6 +35,8 @@ export class ChatSession {
   /** The process that answers the turn. */
   @Varchar(200, { nullable: true, select: false }) turnProcess: string | null;
   @Flag({ default: false, select: false }) stopRequested: boolean;
+  /** In no list, and removed within a day. Its user knows its id. */
+  @Flag({ default: false }) temporary: boolean;
 }
 
 /** The lease of a running turn without a session, keyed by its question. A turn in a session stores its lease in the session. */

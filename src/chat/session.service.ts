@@ -5,6 +5,7 @@ import { containing, Database, TenantScoped } from '../platform/database/index.j
 import { EventBus } from '../platform/event/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { RetentionService } from '../platform/retention/index.js';
 import { toSessionView } from './session.dto.js';
 import type {
   CreateSessionBody,
@@ -27,6 +28,7 @@ export class SessionService {
     private readonly bus: EventBus,
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
+    private readonly retention: RetentionService,
   ) {
     this.sessions = new TenantScoped(database, ChatSession, msg`The chat session`);
   }
@@ -35,6 +37,7 @@ export class SessionService {
     const { sessionTitle, sessionContent, conversationId } = query;
     const where = {
       userId,
+      temporary: false,
       ...(sessionTitle && { sessionTitle: containing(sessionTitle) }),
       ...(sessionContent && { sessionContent: containing(sessionContent) }),
       ...(conversationId && { conversationId }),
@@ -48,7 +51,8 @@ export class SessionService {
 
   /** Returns the id of the new session as a string. */
   async create({ tenantId, userId }: Caller, body: CreateSessionBody): Promise<string> {
-    const values = { sessionTitle: '', sessionContent: '', ...body, userId };
+    const temporary = await this.retention.isTemporaryChat(tenantId, body.temporary);
+    const values = { sessionTitle: '', sessionContent: '', ...body, temporary, userId };
     const { id } = await this.sessions.insert(tenantId, values);
     return String(id);
   }

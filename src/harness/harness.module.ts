@@ -37,7 +37,7 @@ import { PartialOutputs, ToolResults } from './engine/tool.results.js';
 import { EventController, FollowController } from './api/event/event.controller.js';
 import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
-import { EventRetention } from './engine/event.retention.js';
+import { EventRetention, RunRetention } from './engine/event.retention.js';
 import { RunLedger, RunStore } from './store/run.ledger.js';
 import { RunOpener } from './engine/run.context.js';
 import { ToolConsent } from './engine/tool.consent.js';
@@ -114,6 +114,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     EventFeed,
     EventRepository,
     EventRetention,
+    RunRetention,
     RunLedger,
     RunStore,
     RunOpener,

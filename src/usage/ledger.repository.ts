@@ -2,6 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { acrossTenants, Database } from '../platform/database/index.js';
+import type { Swept } from '../platform/queue/index.js';
+import { notOnHold } from '../platform/retention/index.js';
+import type { DueRecords } from '../platform/retention/index.js';
 import type { UsageEntry } from './usage.entry.js';
 
 /**
@@ -50,11 +53,14 @@ const ADD_LIMITED = `
   WITH recorded AS (${ADD} RETURNING id, input_tokens + output_tokens AS tokens, cost)
   SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
 
+/** Rows of one batch of a sweep. */
+const MAX_SWEPT_COUNT = 5_000;
+
 /** Days whose rows are to become sums, the oldest first. */
 const ROLLABLE = `
   SELECT tenant_id AS "tenantId", to_char(call_time AT TIME ZONE $1, 'YYYY-MM-DD') AS day
     FROM upstream_call
-   WHERE attempt IS NOT NULL
+   WHERE attempt IS NOT NULL AND ${notOnHold('upstream_call')}
      AND call_time < (date_trunc('day', now() AT TIME ZONE $1) - make_interval(days => $2)) AT TIME ZONE $1
    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT $3`;
 
@@ -78,7 +84,7 @@ const SUMMED = [
 const ROLL_UP = `
   WITH removed AS (
     DELETE FROM upstream_call
-     WHERE tenant_id = $1 AND attempt IS NOT NULL
+     WHERE tenant_id = $1 AND attempt IS NOT NULL AND ${notOnHold('upstream_call')}
        AND call_time >= $2::timestamp AT TIME ZONE $3 AND call_time < ($2::timestamp + interval '1 day') AT TIME ZONE $3
     RETURNING *)
   INSERT INTO upstream_call (id, call_time, ${SAME}, ${SUMMED.join(', ')})
@@ -86,8 +92,10 @@ const ROLL_UP = `
     FROM removed GROUP BY ${SAME}`;
 
 const EXPIRED = `
-  DELETE FROM upstream_call WHERE id IN (
-    SELECT id FROM upstream_call WHERE call_time < now() - make_interval(days => $1) LIMIT $2) RETURNING id`;
+  DELETE FROM upstream_call WHERE tenant_id = $1 AND id IN (
+    SELECT call.id FROM upstream_call call
+     WHERE call.tenant_id = $1 AND ($2::bigint IS NULL OR call.user_id = $2)
+       AND call.call_time < now() - make_interval(days => $3) AND ${notOnHold('call')} LIMIT $4) RETURNING id`;
 
 /** A day of a tenant's usage ledger. */
 export interface LedgerDay {
@@ -124,12 +132,10 @@ export class LedgerRepository {
     await this.database.query(ROLL_UP, [tenantId, day, this.config.TZ]);
   }
 
-  /** Removes at most the given number of expired rows; returns how many there were. */
-  async removeExpired(limit: number): Promise<number> {
-    const days = this.config.USAGE_RETENTION_DAYS;
-    const removed = await acrossTenants('retention of the usage ledger', () =>
-      this.database.query(EXPIRED, [days, limit]),
-    );
-    return removed.length;
+  /** Removes a batch of rows that are older than the days. */
+  async removeExpired({ tenantId, userId, days }: DueRecords): Promise<Swept> {
+    const values = [tenantId, userId, days, MAX_SWEPT_COUNT];
+    const { length: removed } = await this.database.query(EXPIRED, values);
+    return { removed, isDone: removed < MAX_SWEPT_COUNT };
   }
 }

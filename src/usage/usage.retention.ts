@@ -3,6 +3,7 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { inTenant } from '../platform/database/index.js';
 import { HourlyRound } from '../platform/queue/index.js';
+import { RetentionClasses } from '../platform/retention/index.js';
 import { LedgerRepository } from './ledger.repository.js';
 import { ReservationRepository } from './reservation.repository.js';
 
@@ -10,17 +11,24 @@ const DAYS_AT_ONCE = 100;
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Replaces rows of the usage ledger that are older than USAGE_DETAIL_DAYS by sums of their days, and removes those older than
- * USAGE_RETENTION_DAYS. Once an hour, in processes that run jobs; each day is a statement of its own, so that processes need
- * no lease between them.
+ * Replaces rows of the usage ledger that are older than USAGE_DETAIL_DAYS by sums of their days. Once an hour, in processes
+ * that run jobs; each day is a statement of its own, so that processes need no lease between them. Rows are kept for at most
+ * USAGE_RETENTION_DAYS.
  */
 @Injectable()
 export class UsageRetention extends HourlyRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: LedgerRepository,
+    classes: RetentionClasses,
   ) {
     super(config, 'Failed to roll up the usage ledger');
+    classes.join({
+      recordClass: 'calls',
+      maxDays: config.USAGE_RETENTION_DAYS,
+      records: 'call',
+      sweep: (due) => repository.removeExpired(due),
+    });
   }
 
   async round(ending?: AbortSignal): Promise<void> {
@@ -30,10 +38,7 @@ export class UsageRetention extends HourlyRound {
         if (ending?.aborted) return;
         await inTenant(day.tenantId, () => this.repository.rollUp(day));
       }
-      if (days.length < DAYS_AT_ONCE) break;
-    }
-    while (!ending?.aborted) {
-      if ((await this.repository.removeExpired(ROWS_AT_ONCE)) < ROWS_AT_ONCE) return;
+      if (days.length < DAYS_AT_ONCE) return;
     }
   }
 }

@@ -156,6 +156,7 @@ describe('a deleted tenant', () => {
 
     const mine = (row: string): boolean => row.includes('314271') || row.includes('quetzal');
     expect((await rowsOf(plinth)).filter(mine).length).toBeGreaterThan(60);
+    await expectHeld(admin, () => world.root.session.delete<null>(`/system/tenant/${id}`));
     done(await world.root.session.delete(`/system/tenant/${id}`));
     const left = (await rowsOf(plinth)).filter(mine);
 
@@ -172,6 +173,14 @@ describe('a deleted tenant', () => {
     expect({ ...(await contentOf(plinth)), ...changed }).toEqual({ ...contentBefore, ...changed });
     expect(await admin.get('/system/user/getInfo')).toMatchObject({ code: 401 });
   });
+
+  /** Refuses the deletion while users are under legal hold, and lifts the holds. */
+  async function expectHeld(session: Session, deletion: () => Promise<unknown>): Promise<void> {
+    expect(await deletion()).toMatchObject({ code: 409, data: { errorCode: 'LEGAL_HOLD' } });
+    const { data } = done(await session.get<{ userId: number }[]>('/system/retention/hold'));
+    expect(data.length).toBeGreaterThan(0);
+    for (const { userId } of data) done(await session.delete(`/system/retention/hold/${userId}`));
+  }
 
   /** A session of the harness, in the folder that a tenant has with the embedded database. */
   async function useOwnWorkspace(session: Session): Promise<void> {

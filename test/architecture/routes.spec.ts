@@ -59,6 +59,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'PUT /system/user/profile': 'The own record; neither name, status nor roles can be changed here.',
   'POST /system/user/profile/avatar': 'The own image.',
   'DELETE /system/user/profile/avatar': 'The own image.',
+  'GET /system/user/profile/retention': 'How long the own records are kept.',
+  'PUT /system/user/profile/retention': 'The own records, for a shorter time than the tenant says.',
   'PUT /system/user/profile/updatePwd': 'The own password, against the old one.',
   'GET /monitor/online': 'The own sign-ins.',
   'GET /system/social/list': 'Nobody has one.',
@@ -225,8 +227,8 @@ const routesWithFailureData = ['POST /system/attach/upload', 'POST /system/user/
 const actionsOfMethods: Record<string, RegExp> = {
   GET: /:(list|query|download|export|use)$/,
   POST: /:(add|upload|test|edit|list|query|export|import)$/,
-  PUT: /:(edit|resetPwd)$/,
-  DELETE: /:(remove|edit|forceLogout)$/,
+  PUT: /:(edit|resetPwd|hold)$/,
+  DELETE: /:(remove|edit|forceLogout|hold)$/,
 };
 
 /** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
@@ -244,6 +246,8 @@ const knownNestedFields = [
   'FollowRunsBody.runs',
   'NewSsoProviderDto.roleMapping',
   'OperationLogQuery.params',
+  'OwnRetentionBody.rules',
+  'RetentionBody.rules',
   'RoleListQuery.params',
   'SignInLogQuery.params',
   'StoredFileListQuery.params',

@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
@@ -248,7 +248,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
       if (error instanceof BrokenDocumentError) {
         this.logger.warn({
           msg: 'Failed to read document',
-          name: task.name,
+          type: extname(task.name),
           cause: error.cause,
         });
       }

@@ -6,6 +6,7 @@ import { msg } from '../../platform/message/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import { TestSetService } from '../../retrieval/index.js';
 import type { TestQueryView } from '../../retrieval/index.js';
+import { ChatRetentionRepository } from '../chat-retention.repository.js';
 import { toFeedbackView } from './feedback.dto.js';
 import type { Exchange, FeedbackBody, FeedbackListQuery, FeedbackView } from './feedback.dto.js';
 import type { Feedback } from './feedback.entity.js';
@@ -18,6 +19,7 @@ export class FeedbackService {
     private readonly feedback: FeedbackRepository,
     private readonly knowledge: KnowledgeService,
     private readonly testSets: TestSetService,
+    private readonly retention: ChatRetentionRepository,
   ) {}
 
   /** Replaces an earlier vote of the caller. */
@@ -25,6 +27,10 @@ export class FeedbackService {
     const answer = await this.feedback.message(caller, messageId);
     if (answer.role !== 'assistant') {
       throw new InvalidInputError(msg`Feedback is about answers. Send the id of an answer.`);
+    }
+    const { sessionId } = answer;
+    if (sessionId && (await this.retention.isTemporary(caller.tenantId, sessionId))) {
+      throw new InvalidInputError(msg`Answers of temporary chats take no feedback.`);
     }
     await this.feedback.put(caller, answer, { vote, comment: text?.trim() || null });
   }

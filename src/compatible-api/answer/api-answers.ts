@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Caller } from '../../platform/access/index.js';
-import { unavailableError } from '../../platform/database/index.js';
+import { domainErrorOf } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
@@ -258,7 +258,7 @@ export class ApiAnswers {
 
   /** The failure for the client. Logs errors not caused by the request. */
   failureOf(error: unknown): Failure {
-    const domainError = error instanceof DomainError ? error : unavailableError(error);
+    const domainError = error instanceof DomainError ? error : domainErrorOf(error);
     if (!domainError) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
     const code = domainError?.code ?? 500;
     const message = localized(domainError?.userMessage ?? unexpectedMessage(currentRequest()?.id));

@@ -4,6 +4,8 @@ import type { FindOperator } from 'typeorm';
 import type { Caller } from '../../platform/access/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import type { Swept } from '../../platform/queue/index.js';
+import { notOnHold } from '../../platform/retention/index.js';
+import type { DueRecords } from '../../platform/retention/index.js';
 import { ApiBatch } from './api-batch.entity.js';
 import type {
   ApiBatchLine,
@@ -457,14 +459,15 @@ export class ApiBatchRepository {
     );
   }
 
-  /** Removes at most 1,000 batches that ended before these days. Returns their number. */
-  async sweep(days: number): Promise<Swept> {
-    const rows = await acrossTenants('sweep of batches', () =>
-      this.database.query(
-        `DELETE FROM api_batch WHERE number IN (
-           SELECT number FROM api_batch WHERE end_time < now() - make_interval(days => $1) LIMIT $2) RETURNING number`,
-        [days, SWEPT_AT_ONCE],
-      ),
+  /** Removes at most 1,000 batches that ended before the days. */
+  async sweep({ tenantId, userId, days }: DueRecords): Promise<Swept> {
+    const rows = await this.database.query(
+      `DELETE FROM api_batch WHERE tenant_id = $1 AND number IN (
+         SELECT batch.number FROM api_batch batch
+          WHERE batch.tenant_id = $1 AND ($2::bigint IS NULL OR batch.user_id = $2)
+            AND batch.end_time < now() - make_interval(days => $3) AND ${notOnHold('batch')} LIMIT $4
+       ) RETURNING number`,
+      [tenantId, userId, days, SWEPT_AT_ONCE],
     );
     return { removed: rows.length, isDone: rows.length < SWEPT_AT_ONCE };
   }

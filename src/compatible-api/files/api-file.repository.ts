@@ -3,6 +3,8 @@ import { In, LessThan, MoreThan } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../../platform/access/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
+import { notOnHold } from '../../platform/retention/index.js';
+import type { DueRecords } from '../../platform/retention/index.js';
 import { ApiFile } from './api-file.entity.js';
 
 export type FileOwner = Pick<Caller, 'tenantId' | 'userId' | 'apiKey'>;
@@ -91,12 +93,28 @@ export class ApiFileRepository {
     return new Set(rows.map(({ fileId }) => fileId));
   }
 
+  /** Files that were made before the days, except the input of a batch that runs. */
+  async due(
+    { tenantId, userId, days }: DueRecords,
+    limit: number,
+  ): Promise<Pick<ApiFile, 'tenantId' | 'fileId'>[]> {
+    return this.database.query(
+      `SELECT file.tenant_id AS "tenantId", file.file_id AS "fileId" FROM api_file file
+        WHERE file.tenant_id = $1 AND ($2::bigint IS NULL OR file.user_id = $2)
+          AND file.create_time < now() - make_interval(days => $3) AND ${notOnHold('file')}
+          AND NOT EXISTS (SELECT FROM api_batch batch
+                WHERE batch.tenant_id = $1 AND batch.input_file = file.id AND batch.end_time IS NULL)
+        ORDER BY file.number LIMIT $4`,
+      [tenantId, userId, days, limit],
+    );
+  }
+
   /** Up to `limit` expired files of all tenants. */
   async expired(limit: number): Promise<Pick<ApiFile, 'tenantId' | 'fileId'>[]> {
     return acrossTenants('expired files of the compatible interfaces', () =>
       this.database.query(
         `SELECT tenant_id AS "tenantId", file_id AS "fileId"
-           FROM api_file WHERE expire_time < now() ORDER BY expire_time LIMIT $1`,
+           FROM api_file WHERE expire_time < now() AND ${notOnHold('api_file')} ORDER BY expire_time LIMIT $1`,
         [limit],
       ),
     );

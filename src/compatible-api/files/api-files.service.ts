@@ -10,6 +10,7 @@ import { Database, inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Swept } from '../../platform/queue/index.js';
+import { RetentionClasses } from '../../platform/retention/index.js';
 import { FileOwners, isRefused, StorageService } from '../../platform/storage/index.js';
 import type { OpenedFile, ReceivedFile, UploadedPart } from '../../platform/storage/index.js';
 import { ParameterError } from '../answer/api.errors.js';
@@ -74,9 +75,14 @@ export class ApiFiles {
     private readonly revision: TenantRevision,
     owners: FileOwners,
     users: UserLifecycle,
+    retention: RetentionClasses,
   ) {
     owners.join(KIND, { readable: (caller, ids) => repository.ofStored(caller, ids) });
     users.join({ deleting: (userIds) => storage.removeOfUsers(userIds, KIND) });
+    retention.join({
+      recordClass: 'files',
+      sweep: async (due) => this.discard(await repository.due(due, SWEPT_AT_ONCE)),
+    });
   }
 
   /** Throws ParameterError, FileTooLargeError and FileQuotaError. */
@@ -181,7 +187,10 @@ export class ApiFiles {
 
   /** Removes a batch of expired files. Returns whether none are left. */
   async sweep(): Promise<Swept> {
-    const files = await this.repository.expired(SWEPT_AT_ONCE);
+    return this.discard(await this.repository.expired(SWEPT_AT_ONCE));
+  }
+
+  private async discard(files: readonly Pick<ApiFile, 'tenantId' | 'fileId'>[]): Promise<Swept> {
     for (const { tenantId, fileId } of files) {
       await inTenant(tenantId, async () => {
         const system = systemCaller(tenantId, await this.revision.current(tenantId));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { TenantLifecycle } from '../../platform/access/index.js';
@@ -13,6 +13,8 @@ import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
 import { newId, sha256 } from '../protocol/values.js';
 import { ArtifactRepository } from '../store/effect.repository.js';
 import type { HarnessArtifact, HarnessRun } from '../store/harness.entity.js';
+
+const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Contents by their SHA-256, apart for each tenant: what files were before and after a change, and the outputs of tools.
@@ -39,6 +41,8 @@ export class BlobStore {
   async put(tenantId: string, bytes: Uint8Array): Promise<string> {
     const hash = sha256(bytes);
     const path = this.pathOf(tenantId, hash);
+    // Says to removeOld, before the content is looked at, that it is in use.
+    await utimes(path, new Date(), new Date()).catch(() => undefined);
     // A damaged content is written again; an intact one may have been stored without a flush, for a snapshot.
     if (!(await contentOf(path))?.equals(bytes)) await write(path, bytes);
     await this.flush(path);
@@ -65,6 +69,19 @@ export class BlobStore {
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
+    }
+  }
+
+  /**
+   * Removes contents to which no row refers. One that was stored again within a day stays, because the row that will refer to
+   * it may not be written yet.
+   */
+  async removeOld(tenantId: string, hashes: readonly string[]): Promise<void> {
+    if ((await this.installation.uncertainty()) !== undefined) return;
+    for (const hash of hashes) {
+      const path = this.pathOf(tenantId, hash);
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+      if (mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true });
     }
   }
 

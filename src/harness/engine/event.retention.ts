@@ -3,10 +3,31 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { HourlyRound } from '../../platform/queue/index.js';
+import { RetentionClasses } from '../../platform/retention/index.js';
+import { BlobStore } from '../change/blob.store.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { PrunableRun } from '../store/event.repository.js';
+import { SessionRepository } from '../store/run.repository.js';
 
 const RUNS_AT_ONCE = 100;
+const MAX_SESSION_COUNT = 50;
+
+/** Removes sessions whose retention has ended, with their runs, messages, artifacts and stored contents. */
+@Injectable()
+export class RunRetention {
+  constructor(classes: RetentionClasses, sessions: SessionRepository, blobs: BlobStore) {
+    classes.join({
+      recordClass: 'runs',
+      records: 'harness_session',
+      sweep: async (due) => {
+        const ids = await sessions.due(due, MAX_SESSION_COUNT);
+        const hashes = await sessions.remove(due.tenantId, ids);
+        await blobs.removeOld(due.tenantId, hashes);
+        return { removed: ids.length, isDone: ids.length < MAX_SESSION_COUNT };
+      },
+    });
+  }
+}
 
 /**
  * Removes the events of runs that ended longer ago than HARNESS_RETENTION_DAYS, always all of a run; the run and its

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
+import { notOnHold } from '../../platform/retention/index.js';
 import type { HarnessRun } from './harness.entity.js';
 
 /** An event as it is read from its table. */
@@ -111,7 +112,7 @@ export class EventRepository {
     return acrossTenants('retention of events', () =>
       this.database.query<PrunableRun>(
         `SELECT run.tenant_id AS "tenantId", run.id, run.ended_at::text AS "endedAt" FROM harness_run run
-        WHERE run.ended_at < now() - make_interval(days => $1)
+        WHERE run.ended_at < now() - make_interval(days => $1) AND ${notOnHold('run')}
           AND ($2::timestamptz IS NULL OR (run.ended_at, run.id) > ($2::timestamptz, $3::uuid))
           AND EXISTS (SELECT 1 FROM harness_event event
                        WHERE event.tenant_id = run.tenant_id AND event.run_id = run.id)

@@ -4,6 +4,8 @@ import { acrossTenants, Database } from '../../platform/database/index.js';
 import { requireSuperAdmin } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
+import { notOnHold } from '../../platform/retention/index.js';
+import type { DueRecords } from '../../platform/retention/index.js';
 import { LEASE_SECONDS } from '../protocol/run.state.js';
 import type { LeaseState, RunClaim } from '../protocol/run.state.js';
 import {
@@ -37,7 +39,7 @@ const ROW = `${columnsOf(HarnessSession, 's')},
     WHERE r.tenant_id = $1 AND r.session_id = s.id AND r.status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
   ) AS "activeRunId"`;
 
-/** The sessions of users. Deleted ones stay until their tenant or user goes. */
+/** The sessions of users. Deleted ones stay until their tenant or user goes, or their retention ends. */
 @Injectable()
 export class SessionRepository {
   constructor(private readonly database: Database) {}
@@ -94,6 +96,54 @@ export class SessionRepository {
   /** False when the session already has this value. */
   async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
     return this.stamp('deleted_at', [tenantId, id, deleted]);
+  }
+
+  /** Sessions, deleted ones included, without an unfinished run and not used in the days. */
+  async due({ tenantId, userId, days }: DueRecords, limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(
+      `SELECT s.id FROM harness_session s
+        WHERE s.tenant_id = $1 AND ($2::bigint IS NULL OR s.user_id = $2)
+          AND s.update_time < now() - make_interval(days => $3) AND ${notOnHold('s')}
+          AND NOT EXISTS (SELECT FROM harness_run r WHERE r.tenant_id = $1 AND r.session_id = s.id
+                AND (r.ended_at IS NULL OR r.ended_at >= now() - make_interval(days => $3)))
+        LIMIT $4`,
+      [tenantId, userId, days, limit],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /**
+   * Deletes sessions with their runs. Answers the SHA-256 of contents to which nothing refers any more; none while a command
+   * of the tenant runs, because its snapshot refers to contents that no row names.
+   */
+  async remove(tenantId: string, ids: readonly string[]): Promise<string[]> {
+    return this.database.longTransaction(async () => {
+      const contents = await this.database.query<{ sha256: string }>(
+        `SELECT sha256 FROM harness_artifact artifact
+           JOIN harness_run r ON r.tenant_id = $1 AND r.id = artifact.run_id
+          WHERE artifact.tenant_id = $1 AND r.session_id = ANY ($2::uuid[])
+         UNION
+         SELECT content.sha256 FROM harness_file_change change
+           JOIN harness_run r ON r.tenant_id = $1 AND r.id = change.run_id
+          CROSS JOIN LATERAL (VALUES (change.before_sha256), (change.after_sha256)) AS content (sha256)
+          WHERE change.tenant_id = $1 AND r.session_id = ANY ($2::uuid[]) AND content.sha256 IS NOT NULL`,
+        [tenantId, ids],
+      );
+      await this.database.query(
+        'DELETE FROM harness_session WHERE tenant_id = $1 AND id = ANY ($2::uuid[])',
+        [tenantId, ids],
+      );
+      const rows = await this.database.query<{ sha256: string }>(
+        `SELECT content.sha256 FROM unnest($2::text[]) AS content (sha256)
+          WHERE NOT EXISTS (SELECT FROM harness_artifact a WHERE a.tenant_id = $1 AND a.sha256 = content.sha256)
+            AND NOT EXISTS (SELECT FROM harness_file_change c
+                  WHERE c.tenant_id = $1 AND content.sha256 IN (c.before_sha256, c.after_sha256))
+            AND NOT EXISTS (SELECT FROM harness_effect e
+                  WHERE e.tenant_id = $1 AND e.state = 'STARTED' AND e.snapshot_sha256 IS NOT NULL)`,
+        [tenantId, contents.map(({ sha256 }) => sha256)],
+      );
+      return rows.map(({ sha256 }) => sha256);
+    });
   }
 
   private async stamp(

@@ -40,6 +40,9 @@ export class Tenant {
 
   /** Whether users sign in with a password; without it, only break-glass users do. */
   @Flag({ default: true }) passwordLogin: boolean;
+
+  /** Whether chats can or must be temporary (platform/retention). */
+  @Varchar(10, { default: 'allowed', insert: false, update: false }) temporaryChats: string;
   @Bigint({ insert: false, update: false }) revision: number;
   @Revision() recordRevision: number;
   @CreateTime() createTime: Date;

@@ -164,6 +164,15 @@ export class UserRepository {
   async erase(tenantId: string, users: readonly User[]): Promise<void> {
     const ids = users.map(({ id }) => id);
     const names = users.map(({ userName }) => userName);
+    await acrossTenants('salts of the entries of an erased user', () =>
+      this.database.query(
+        `UPDATE audit_link l SET salt = NULL FROM audit_entry e
+          WHERE e.tenant_id = l.tenant_id AND e.id = l.entry_id
+            AND (e.actor_id = ANY ($1::bigint[]) OR e.tenant_id = $2 AND e.actor_id IS NULL
+              AND lower(e.actor_name) IN (SELECT lower(name) FROM unnest($3::text[]) AS name))`,
+        [ids, tenantId, names],
+      ),
+    );
     await this.database.query("SET LOCAL plinth.erasing = 'on'");
     await acrossTenants('erasure of a user', () =>
       this.database.query(

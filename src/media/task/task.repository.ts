@@ -3,12 +3,17 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database, TenantScoped } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
+import type { Swept } from '../../platform/queue/index.js';
+import { notOnHold, RetentionClasses } from '../../platform/retention/index.js';
+import type { DueRecords } from '../../platform/retention/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
 import type { TaskListQuery } from './task.dto.js';
 import { EXCERPT_LENGTH, MediaTask } from './task.entity.js';
 
 /** Longest word for a state that is kept. */
 const STATUS_LENGTH = 50;
+/** Tasks of one batch of a sweep. */
+const MAX_SWEPT_COUNT = 1_000;
 
 /** A state of a task, as its service has just said it. */
 export interface SeenTask {
@@ -29,8 +34,16 @@ type Owner = Pick<Caller, 'tenantId' | 'userId'>;
 export class TaskRepository {
   private readonly tasks: TenantScoped<MediaTask>;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    retention: RetentionClasses,
+  ) {
     this.tasks = new TenantScoped(database, MediaTask, msg`The media task`);
+    retention.join({
+      recordClass: 'media',
+      records: 'media_task',
+      sweep: (due) => this.sweep(due),
+    });
   }
 
   /** Newest first. */
@@ -42,6 +55,19 @@ export class TaskRepository {
   /** Forgets tasks of the user; the services go on with them. */
   remove({ tenantId, userId }: Owner, ids: readonly number[]): Promise<void> {
     return this.tasks.remove(tenantId, ids, { userId });
+  }
+
+  /** Removes a batch of tasks that were begun before the days. */
+  private async sweep({ tenantId, userId, days }: DueRecords): Promise<Swept> {
+    const rows = await this.database.query(
+      `DELETE FROM media_task WHERE tenant_id = $1 AND id IN (
+         SELECT task.id FROM media_task task
+          WHERE task.tenant_id = $1 AND ($2::bigint IS NULL OR task.user_id = $2)
+            AND task.create_time < now() - make_interval(days => $3) AND ${notOnHold('task')} LIMIT $4
+       ) RETURNING id`,
+      [tenantId, userId, days, MAX_SWEPT_COUNT],
+    );
+    return { removed: rows.length, isDone: rows.length < MAX_SWEPT_COUNT };
   }
 
   /** A task that has begun. A service that answers the id of a task it knows already means that task. */

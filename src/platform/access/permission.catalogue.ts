@@ -145,6 +145,13 @@ const groups: readonly Group[] = [
     actions: ['list', 'query', 'add', 'edit', 'remove'],
   },
   {
+    name: 'retention',
+    prefix: 'system:retention',
+    paths: ['/system/retention'],
+    actions: ['list', 'edit'],
+    more: { hold: 'Place users under legal hold, and lift it' },
+  },
+  {
     name: 'audit log',
     prefix: 'monitor:audit',
     paths: ['/monitor/audit'],

@@ -2,7 +2,9 @@ import {
   Id,
   Input,
   integer,
+  list,
   nullable,
+  oneOf,
   pageFields,
   schema,
   sheetOf,
@@ -11,6 +13,7 @@ import {
   time,
   TimeRangeField,
   View,
+  Whole,
 } from '../http/index.js';
 
 export class AuditListQuery extends Input({
@@ -56,6 +59,29 @@ export class AuditEntryView extends View({
   ip: nullable(text({ example: '127.0.0.1' })),
   requestId: nullable(text({ description: 'The X-Request-Id of the answer' })),
   createTime: time(),
+}) {}
+
+export class AuditVerifyQuery extends Input({
+  after: Whole({
+    optional: true,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    description: 'Number of the entry after which to begin; the begin of the chain by default',
+  }),
+}) {}
+
+export class ChainProblemView extends View({
+  kind: oneOf(['changed', 'removed', 'inserted']),
+  number: nullable(integer({ description: 'Number in the chain; null for an entry without one' })),
+  entryId: nullable(integer({ description: 'Id of the entry; null where it is not known' })),
+}) {}
+
+export class VerificationView extends View({
+  checkedCount: integer({ example: 1200 }),
+  number: integer({ example: 1200, description: 'The last entry that was checked' }),
+  digest: text({ description: 'Its digest, to compare with the exported copy' }),
+  nextAfter: nullable(integer({ description: 'Where to continue; null at the end' })),
+  problems: list(ChainProblemView, { description: 'Empty if the chain is intact; at most 100' }),
 }) {}
 
 export const auditSheet = sheetOf<AuditEntryView>('Audit log', {

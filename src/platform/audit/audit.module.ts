@@ -1,6 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditEntry } from './audit.entity.js';
+import { AuditChain } from './audit.chain.js';
+import { AuditChainRepository } from './audit-chain.repository.js';
+import { AuditChainEnd, AuditEntry, AuditLink } from './audit.entity.js';
+import { AuditExport } from './audit.export.js';
 import { AuditController } from './audit.controller.js';
 import { ConsoleLogController } from './console-log.controller.js';
 import { AuditNames } from './audit-names.repository.js';
@@ -9,9 +12,9 @@ import { AuditLog, AuditRepository } from './audit.repository.js';
 /** Global, because every feature records its changes. */
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([AuditEntry])],
+  imports: [TypeOrmModule.forFeature([AuditChainEnd, AuditEntry, AuditLink])],
   controllers: [AuditController, ConsoleLogController],
-  providers: [AuditLog, AuditNames, AuditRepository],
-  exports: [AuditLog, AuditNames],
+  providers: [AuditChain, AuditChainRepository, AuditExport, AuditLog, AuditNames, AuditRepository],
+  exports: [AuditChain, AuditLog, AuditNames],
 })
 export class AuditModule {}

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { In, MoreThanOrEqual, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
@@ -137,7 +138,14 @@ const MAX_REQUEST_ID_CHARS = 64;
 /** The append-only log of changes and sign-ins. */
 @Injectable()
 export class AuditLog {
+  private readonly counts = new AsyncLocalStorage<Map<string, number>>();
+
   constructor(private readonly entries: AuditRepository) {}
+
+  /** Runs work whose entries are counted by their targets instead of stored, for a sweep that records one entry of them all. */
+  counting<T>(counts: Map<string, number>, work: () => Promise<T>): Promise<T> {
+    return this.counts.run(counts, work);
+  }
 
   /** Like `recordAll`, for one entry. */
   async record(actor: AuditActor, entry: AuditRecord): Promise<void> {
@@ -154,6 +162,11 @@ export class AuditLog {
    * The address and the request come from the request that is being served; a job has none.
    */
   async recordAll(actor: AuditActor, entries: readonly AuditRecord[]): Promise<void> {
+    const counts = this.counts.getStore();
+    if (counts) {
+      for (const { target } of entries) counts.set(target, (counts.get(target) ?? 0) + 1);
+      return;
+    }
     const request = currentRequest();
     const rows = entries.map(({ action, target, id, detail }) => ({
       actorId: actor.userId ?? null,

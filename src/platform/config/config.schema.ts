@@ -223,7 +223,32 @@ export const variables = {
     'Usage ledger: how long each call of a model is a row; older ones are sums of their days (days)',
     3_650,
   ),
-  USAGE_RETENTION_DAYS: count(1_100, 'Usage ledger: how long anything is kept (days)', 36_500),
+  USAGE_RETENTION_DAYS: count(
+    1_100,
+    'Usage ledger: how long anything is kept, at most; a tenant can set less (days)',
+    36_500,
+  ),
+  AUDIT_EXPORT: variable(z.union([z.literal('stdout'), address('https:', 'http:')]).optional(), {
+    example: 'https://splunk.example.com:8088/services/collector/event',
+    description:
+      'Audit log: where each entry is sent as JSON, stdout or the address of a receiver; unset: nowhere',
+  }),
+  AUDIT_EXPORT_FORMAT: variable(
+    z.enum(['lines', 'splunk', 'elastic', 'datadog'], {
+      error: 'must be lines, splunk, elastic or datadog',
+    }),
+    {
+      default: 'lines',
+      example: 'splunk',
+      description:
+        'Audit log: the body for the receiver: JSON Lines, events of Splunk HEC, _bulk of Elastic, logs of Datadog',
+    },
+  ),
+  AUDIT_EXPORT_HEADER: variable(optionalHeaderValue, {
+    example: 'Authorization: Splunk 00000000-0000-0000-0000-000000000000',
+    description: 'Audit log: the header with the token of the receiver, as name: value',
+    secret: true,
+  }),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
@@ -264,7 +289,7 @@ export const variables = {
   ),
   RESPONSE_RETENTION_DAYS: count(
     30,
-    'How long responses of /v1/responses are kept after their conversation was last continued (days)',
+    'How long responses of /v1/responses are kept after their conversation was last continued, at most; a tenant can set less (days)',
     3_650,
   ),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
@@ -377,6 +402,9 @@ export const variableGroups = {
     'RESPONSE_RETENTION_DAYS',
     'HARNESS_RETENTION_DAYS',
     'ORPHAN_SWEEP',
+    'AUDIT_EXPORT',
+    'AUDIT_EXPORT_FORMAT',
+    'AUDIT_EXPORT_HEADER',
   ],
 } satisfies Record<string, readonly (keyof typeof variables)[]>;
 

@@ -8,8 +8,17 @@ export { openEmbedded, openInMemory, prepareEmbedded, preparedFolder } from './e
 export type { EmbeddedStore } from './embedded.js';
 export { OldSchemaError } from './migrations.js';
 export type { StatementObserver } from './pool.js';
-export { among, anyOf, containing, createdWithin, likewise, startingWith } from './search.js';
 export {
+  among,
+  anyOf,
+  containing,
+  createdWithin,
+  likewise,
+  noneOf,
+  startingWith,
+} from './search.js';
+export {
+  domainErrorOf,
   isConnectionFailure,
   isDeadlock,
   isForeignKeyViolation,

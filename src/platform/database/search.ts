@@ -1,4 +1,4 @@
-import { And, Any, Equal, ILike, LessThan, Like, MoreThanOrEqual, Or } from 'typeorm';
+import { And, Any, Equal, ILike, IsNull, LessThan, Like, MoreThanOrEqual, Not, Or } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import { readTimeRange } from '../http/index.js';
 import type { TimeRange } from '../http/index.js';
@@ -30,6 +30,16 @@ export function among<T>(values: readonly T[]): FindOperator<T> {
 /** Matches rows that have one of the values, which may be many: they are one parameter. */
 export function anyOf<T>(values: readonly T[]): FindOperator<T> {
   return Any<T>([...values]);
+}
+
+/** Matches rows that have another value than these and, with `orAbsent`, those that have none. */
+export function noneOf<T>(
+  values: readonly T[],
+  { orAbsent = false }: { readonly orAbsent?: boolean } = {},
+): FindOperator<T> {
+  const absent = IsNull() as FindOperator<T>;
+  const other = And<T>(Not<T>(absent), Not<T>(Any<T>([...values])));
+  return orAbsent ? Or<T>(absent, other) : other;
 }
 
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */

@@ -1,5 +1,6 @@
 import { DependencyFault } from '../dependency/index.js';
-import { UnavailableError } from '../error/index.js';
+import { ConflictError, UnavailableError } from '../error/index.js';
+import type { DomainError } from '../error/index.js';
 import { msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 
@@ -7,6 +8,8 @@ import type { Message } from '../message/index.js';
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
 const DEADLOCK = '40P01';
+/** Raised by the triggers of the migration 20261203-retention.ts, with the user's name as its detail. */
+const LEGAL_HOLD = 'PLH01';
 
 /** True for the error of a statement that would have broken a unique index; of the named one, where a name is given. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
@@ -130,6 +133,22 @@ export function unavailableError(error: unknown): UnavailableError | undefined {
   return new UnavailableError(msg`The database`, error, cause && outages.get(cause)?.reason);
 }
 
+export class LegalHoldError extends ConflictError {
+  constructor(userName: string, cause: unknown) {
+    super(
+      msg`The records of ${userName} are under legal hold and cannot be deleted. Ask an administrator to lift the hold.`,
+      { cause, data: { errorCode: 'LEGAL_HOLD' } },
+    );
+  }
+}
+
+/** The error that a caller gets for one of the database: an outage, or a refused deletion; undefined for any other error. */
+export function domainErrorOf(error: unknown): DomainError | undefined {
+  const cause = databaseError(error);
+  if (cause?.code !== LEGAL_HOLD) return unavailableError(error);
+  return new LegalHoldError(typeof cause.detail === 'string' ? cause.detail : '', error);
+}
+
 /** Errors of node-postgres that have no code. */
 const CONNECTION_MESSAGES =
   /connection (terminated|ended)|timeout exceeded when trying to connect|^timeout expired$|is not queryable$/i;
@@ -137,6 +156,7 @@ const CONNECTION_MESSAGES =
 interface DatabaseError extends Error {
   readonly code?: unknown;
   readonly constraint?: unknown;
+  readonly detail?: unknown;
   readonly syscall?: unknown;
 }
 

@@ -4,7 +4,7 @@ import type { Config } from '../config/index.js';
 import { withLongStatements } from '../database/index.js';
 import { IntervalJob } from './interval-job.js';
 
-const ROUND_MS = 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
 
 /** How many records one statement of a sweep has removed, and whether none remain. */
 export interface Swept {
@@ -13,7 +13,7 @@ export interface Swept {
 }
 
 /**
- * Work that is done once an hour, such as the removal of what is kept for a time. A round that fails is logged; the next
+ * Work that is done once an hour, or at another interval, such as the removal of what is kept for a time. A round that fails is logged; the next
  * one tries again.
  */
 export abstract class HourlyRound implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -24,11 +24,12 @@ export abstract class HourlyRound implements OnApplicationBootstrap, BeforeAppli
   constructor(
     protected readonly config: Config,
     private readonly failure: string,
+    private readonly intervalMs = HOUR_MS,
   ) {}
 
   onApplicationBootstrap(): void {
     if (!this.isOn) return;
-    this.rounds = new IntervalJob(ROUND_MS, (ending) => this.runAndLog(ending));
+    this.rounds = new IntervalJob(this.intervalMs, (ending) => this.runAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {

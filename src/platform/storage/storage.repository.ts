@@ -10,6 +10,8 @@ import {
   TenantScoped,
 } from '../database/index.js';
 import type { Page } from '../http/index.js';
+import { notOnHold } from '../retention/index.js';
+import type { DueRecords } from '../retention/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import { StoredFile } from './storage.entity.js';
 
@@ -69,6 +71,18 @@ export class StorageRepository {
       'SELECT id FROM stored_file WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',
       [tenantId, ids],
     );
+  }
+
+  /** Independent files that were uploaded before the days. */
+  async due({ tenantId, userId, days }: DueRecords, limit: number): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT file.id FROM stored_file file
+        WHERE file.tenant_id = $1 AND ($2::bigint IS NULL OR file.user_id = $2) AND file.belongs_to IS NULL
+          AND file.create_time < now() - make_interval(days => $3) AND ${notOnHold('file')}
+        ORDER BY file.id LIMIT $4`,
+      [tenantId, userId, days, limit],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** Deletes the records of the users' files of the kind in every tenant; answers the keys of their contents. */

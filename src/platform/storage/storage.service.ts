@@ -4,13 +4,16 @@ import type { Readable } from 'node:stream';
 import type { Caller } from '../access/index.js';
 import type { StoredFile } from './storage.entity.js';
 import { msg } from '../message/index.js';
-import { TenantLifecycle } from '../access/index.js';
+import { systemCaller, TenantLifecycle, TenantRevision } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { Database, inTenant } from '../database/index.js';
 import { NotFoundError } from '../error/index.js';
 import { Page } from '../http/index.js';
+import type { Swept } from '../queue/index.js';
+import { RetentionClasses } from '../retention/index.js';
+import type { DueRecords } from '../retention/index.js';
 import { FileAddresses } from './file-address.js';
 import { suffixOf } from './file-type.js';
 import { FileStorage, isRefused } from './file-storage.js';
@@ -20,6 +23,9 @@ import { toStoredFileView, toUploadView } from './storage.dto.js';
 import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import { ContentMissingError, FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
+
+/** Files of one batch of a sweep. */
+const MAX_SWEPT_COUNT = 200;
 
 /** A feature whose records have files: the file is readable exactly for those who may read the record. */
 export interface FileOwner {
@@ -77,9 +83,12 @@ export class StorageService {
     private readonly addresses: FileAddresses,
     @Inject(CONFIG) config: Config,
     lifecycle: TenantLifecycle,
+    private readonly revision: TenantRevision,
+    retention: RetentionClasses,
   ) {
     this.processName = `${hostname()} (${config.ROLE}, process ${process.pid})`.slice(0, 200);
     lifecycle.join({ deleting: (tenantId) => this.tenantDeleting(tenantId) });
+    retention.join({ recordClass: 'files', sweep: (due) => this.sweep(due) });
   }
 
   async list(caller: Caller, query: StoredFileListQuery): Promise<Page<StoredFileView>> {
@@ -219,6 +228,14 @@ export class StorageService {
   async removeOwned(caller: Caller, ids: readonly number[]): Promise<void> {
     const files = await this.repository.find(caller.tenantId, ids);
     if (files.length > 0) await this.erase(caller, files);
+  }
+
+  /** Deletes a batch of independent files whose retention has ended. */
+  private async sweep(due: DueRecords): Promise<Swept> {
+    const { tenantId } = due;
+    const ids = await this.repository.due(due, MAX_SWEPT_COUNT);
+    await this.removeOwned(systemCaller(tenantId, await this.revision.current(tenantId)), ids);
+    return { removed: ids.length, isDone: ids.length < MAX_SWEPT_COUNT };
   }
 
   /** Deletes records and, after the commit, the files. */

@@ -6,6 +6,7 @@ import OpenAI, { toFile } from 'openai';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { BatchRetention } from '../../../src/compatible-api/batch/batch.retention.js';
+import { RetentionSweep } from '../../../src/platform/retention/index.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import type { MadeKey } from '../../support/api-keys.js';
@@ -449,7 +450,8 @@ describe('/v1/batches', () => {
     ]);
     await sql(`UPDATE api_batch SET end_time = end_time - ${days} WHERE id = $1`, [batch.id]);
     const retention = plinth.app.get(BatchRetention, { strict: false });
-    expect(await retention.prune()).toBe(2);
+    expect(await retention.prune()).toBe(1);
+    await plinth.app.get(RetentionSweep, { strict: false }).sweep();
     const error = await failureOf(OpenAI.APIError, openai.batches.retrieve(batch.id));
     expect(error.status).toBe(404);
   });

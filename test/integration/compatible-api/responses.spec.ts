@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
 import type { Simulator } from '../../../simulator/index.js';
-import { ResponseRetention } from '../../../src/compatible-api/openai/responses/response.retention.js';
+import { RetentionSweep } from '../../../src/platform/retention/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { makeKey } from '../../support/api-keys.js';
 import {
@@ -747,9 +747,8 @@ describe('a stored response', () => {
       );
     }
     await respond('Three', 'Four', { previous_response_id: kept.id });
-    const removed = await plinth.app.get(ResponseRetention, { strict: false }).prune();
+    await plinth.app.get(RetentionSweep, { strict: false }).sweep();
 
-    expect(removed).toBe(1);
     expect((await client().responses.retrieve(kept.id)).id).toBe(kept.id);
     expect((await failure(client().responses.retrieve(old.id))).status).toBe(404);
   });

@@ -4,6 +4,7 @@ import { overrideConstants } from '../../support/override-constants.js';
 import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { RetentionSweep } from '../../../src/platform/retention/index.js';
 import { UsageRetention } from '../../../src/usage/usage.retention.js';
 import { UsageLedger } from '../../../src/usage/usage.ledger.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
@@ -416,7 +417,7 @@ describe('the usage ledger', () => {
     expect(kept.map(({ attempt }) => attempt)).toEqual([null, null, null, 1]);
     expect(await reports()).toEqual(before);
     await query("UPDATE upstream_call SET call_time = call_time - interval '2000 days'");
-    await retention.round();
+    await plinth.app.get(RetentionSweep, { strict: false }).sweep();
     expect(await rows()).toEqual([]);
   });
 });

@@ -69,6 +69,17 @@ export const user: RecordKind = {
   },
 };
 
+/** A user under legal hold. */
+export const heldUser: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const id = await user.make(by, world);
+    done(await by.session.put(`/system/retention/hold/${id}`, { reason: 'Proceedings' }));
+    return id;
+  },
+};
+
 export const role: RecordKind = {
   owner: 'tenant',
   missing: NO_ID,

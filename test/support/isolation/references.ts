@@ -30,6 +30,7 @@ import {
   feedback,
   file,
   fresh,
+  heldUser,
   limit,
   model,
   modelKey,
@@ -237,6 +238,11 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'DELETE /scim/v2/Groups/:id': { id: { kind: provisionedGroup } },
+
+  'PUT /system/retention/hold/:userId': {
+    userId: { kind: user, body: () => ({ reason: 'Proceedings' }) },
+  },
+  'DELETE /system/retention/hold/:userId': { userId: { kind: heldUser } },
 
   'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
   'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
-import { acrossTenants, Database } from '../../../platform/database/index.js';
+import { Database } from '../../../platform/database/index.js';
 import type { Swept } from '../../../platform/queue/index.js';
+import { notOnHold } from '../../../platform/retention/index.js';
+import type { DueRecords } from '../../../platform/retention/index.js';
 import { ResponseConversation, ResponseConversationItem } from './conversation.entity.js';
 import type { JsonObject } from './stored-response.entity.js';
 
@@ -147,15 +149,15 @@ export class ConversationRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Removes at most 500 conversations, of all tenants, without new items for these days. Returns their number. */
-  async sweep(days: number): Promise<Swept> {
-    const rows = await acrossTenants('sweep of response conversations', () =>
-      this.database.query<{ id: string }>(
-        `DELETE FROM response_conversation WHERE id IN (
-           SELECT id FROM response_conversation WHERE last_used_time < now() - make_interval(days => $1) LIMIT $2
-         ) RETURNING id`,
-        [days, SWEPT_AT_ONCE],
-      ),
+  /** Removes at most 500 conversations without new items for these days. */
+  async sweep({ tenantId, userId, days }: DueRecords): Promise<Swept> {
+    const rows = await this.database.query<{ id: string }>(
+      `DELETE FROM response_conversation WHERE tenant_id = $1 AND id IN (
+         SELECT c.id FROM response_conversation c
+          WHERE c.tenant_id = $1 AND ($2::bigint IS NULL OR c.user_id = $2)
+            AND c.last_used_time < now() - make_interval(days => $3) AND ${notOnHold('c')} LIMIT $4
+       ) RETURNING id`,
+      [tenantId, userId, days, SWEPT_AT_ONCE],
     );
     return { removed: rows.length, isDone: rows.length < SWEPT_AT_ONCE };
   }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { acrossTenants, Database } from '../../../platform/database/index.js';
 import type { Swept } from '../../../platform/queue/index.js';
+import { notOnHold } from '../../../platform/retention/index.js';
 import type { StoredResponseEvent } from './stored-response.entity.js';
 
 export type EventOwner = Pick<Caller, 'tenantId' | 'userId'>;
@@ -63,7 +64,7 @@ export class ResponseEventRepository {
            SELECT event.tenant_id, event.user_id, event.response_id, event.sequence FROM stored_response_event event
              JOIN stored_response stored ON stored.tenant_id = event.tenant_id AND stored.user_id = event.user_id
                                         AND stored.id = event.response_id
-            WHERE event.create_time < now() - make_interval(hours => $1) AND stored.running_until IS NULL
+            WHERE event.create_time < now() - make_interval(hours => $1) AND stored.running_until IS NULL AND ${notOnHold('stored')}
             LIMIT $2
          ) RETURNING sequence`,
         [hours, SWEPT_AT_ONCE],

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { acrossTenants, Database } from '../../../platform/database/index.js';
 import type { Swept } from '../../../platform/queue/index.js';
+import { notOnHold } from '../../../platform/retention/index.js';
+import type { DueRecords } from '../../../platform/retention/index.js';
 import { StoredResponse } from './stored-response.entity.js';
 import type { JsonObject } from './stored-response.entity.js';
 
@@ -183,15 +185,15 @@ export class StoredResponseRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Removes at most 500 responses, of all tenants, whose conversation was not continued for these days. Returns their number. */
-  async sweep(days: number): Promise<Swept> {
-    const rows = await acrossTenants('sweep of stored responses', () =>
-      this.database.query<{ id: string }>(
-        `DELETE FROM stored_response WHERE (tenant_id, user_id, id) IN (
-           SELECT tenant_id, user_id, id FROM stored_response WHERE last_used_time < now() - make_interval(days => $1) LIMIT $2
-         ) RETURNING id`,
-        [days, SWEPT_AT_ONCE],
-      ),
+  /** Removes at most 500 responses whose conversation was not continued for these days. */
+  async sweep({ tenantId, userId, days }: DueRecords): Promise<Swept> {
+    const rows = await this.database.query<{ id: string }>(
+      `DELETE FROM stored_response WHERE tenant_id = $1 AND (user_id, id) IN (
+         SELECT stored.user_id, stored.id FROM stored_response stored
+          WHERE stored.tenant_id = $1 AND ($2::bigint IS NULL OR stored.user_id = $2)
+            AND stored.last_used_time < now() - make_interval(days => $3) AND ${notOnHold('stored')} LIMIT $4
+       ) RETURNING id`,
+      [tenantId, userId, days, SWEPT_AT_ONCE],
     );
     return { removed: rows.length, isDone: rows.length < SWEPT_AT_ONCE };
   }

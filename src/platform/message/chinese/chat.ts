@@ -1,4 +1,5 @@
 export const chat = {
+  'Answers of temporary chats take no feedback.': '临时对话的回答不接受反馈。',
   'Send only one of regenerate, editOf and parentId.':
     'regenerate、editOf 和 parentId 只能提供一个。',
   'sessionId is required with regenerate, editOf and parentId.':

@@ -20,6 +20,22 @@ export const platform = {
     '您没有权限执行此操作。请联系管理员授予权限。',
   '{0} has changed since you opened it. Compare the changes, then save again.':
     '{0}在您打开后已被他人修改。请比较更改后再次保存。',
+  'rules must be a list': 'rules 必须是列表',
+  'rules has more than {0} entries': 'rules 的条目超过 {0} 个',
+  'each entry of rules must be an object': 'rules 的每个条目必须是对象',
+  'Records of the class {0} must be kept for at least {1} days.':
+    '类别 {0} 的记录必须至少保留 {1} 天。',
+  'Records of the class {0} can be kept for {1} to {2} days.':
+    '类别 {0} 的记录可保留 {1} 至 {2} 天。',
+  "There can be only one rule for the class {0}, and none of a user's own for calls and the audit log.":
+    '类别 {0} 只能有一条规则；用户不能为调用和审计日志设置自己的规则。',
+  'All chats of your tenant are temporary. Leave out temporary, or send true.':
+    '您的租户的所有对话都是临时对话。请省略 temporary 或发送 true。',
+  'Your tenant allows no temporary chats. Leave out temporary, or send false.':
+    '您的租户不允许临时对话。请省略 temporary 或发送 false。',
+  'The legal hold': '法律保留',
+  'The records of {0} are under legal hold and cannot be deleted. Ask an administrator to lift the hold.':
+    '{0} 的记录处于法律保留状态，无法删除。请让管理员解除保留。',
   '{0} was not found. It may have been deleted.': '未找到{0}，可能已被删除。',
   'The disk of the database is full. Ask an administrator to free space on it; no restart is needed then.':
     '数据库的磁盘已满。请让管理员在其上释放空间；之后无需重启。',
