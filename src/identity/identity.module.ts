@@ -13,7 +13,9 @@ import { ClientController } from './client/client.controller.js';
 import { ClientRepository } from './client/client.repository.js';
 import { ClientService } from './client/client.service.js';
 import { GroupChild, GroupMember, GroupMembership, UserGroup } from './group/group.entity.js';
+import { GroupController } from './group/group.controller.js';
 import { GroupRepository } from './group/group.repository.js';
+import { GroupService } from './group/group.service.js';
 import { IdentitySeed } from './identity.seed.js';
 import { LoginSessionRepository } from './login-session/login-session.repository.js';
 import { LoginSessionService } from './login-session/login-session.service.js';
@@ -91,6 +93,7 @@ import { UserService } from './user/user.service.js';
     UserController,
     RoleMemberController,
     RoleController,
+    GroupController,
     TenantController,
     ClientController,
     SignInController,
@@ -107,6 +110,7 @@ import { UserService } from './user/user.service.js';
     ClientRepository,
     ClientService,
     GroupRepository,
+    GroupService,
     LoginSessionRepository,
     LoginSessionService,
     RoleRepository,
@@ -148,6 +152,8 @@ export class IdentityModule {
   constructor(names: AuditNames) {
     names.join('user', User, 'userName');
     names.join('role', Role, 'roleName');
+    names.join('user_group', UserGroup, 'displayName');
+    names.join('provisioned_group', UserGroup, 'displayName');
     names.join('sso_provider', SsoProvider, 'name');
   }
 }

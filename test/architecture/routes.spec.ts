@@ -244,6 +244,7 @@ const knownNestedFields = [
   'FeedbackListQuery.params',
   // A session and a run of the caller each, tried as runs.sessionId and runs.runId.
   'FollowRunsBody.runs',
+  'GroupListQuery.params',
   'NewSsoProviderDto.roleMapping',
   'OperationLogQuery.params',
   'OwnRetentionBody.rules',

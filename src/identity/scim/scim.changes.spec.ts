@@ -1,14 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
-import { groupOf, patchedGroup, patchedUser, userOf } from './scim.changes.js';
+import { groupOf, memberKey, patchedGroup, patchedUser, userOf } from './scim.changes.js';
+import type { GroupMembers } from './scim.changes.js';
 import { ScimError } from './scim.errors.js';
 
 const patch = (...Operations: object[]): { Operations: object[] } => ({ Operations });
 
+/** Members named by numbers are users; those of a text such as g1 are groups. */
+function membersOf(names: readonly string[]): GroupMembers {
+  const all = names.map((name) =>
+    name.startsWith('g')
+      ? ({ type: 'Group', value: name.slice(1) } as const)
+      : ({ type: 'User', value: name } as const),
+  );
+  return new Map(all.map((one) => [memberKey(one), one]));
+}
+
 function members(before: readonly string[], ...operations: object[]): string[] | undefined {
   const change = patchedGroup(patch(...operations)).members;
-  const set = new Set(before);
-  change?.(set);
-  return change && [...set];
+  const after = membersOf(before);
+  change?.(after);
+  return (
+    change && [...after.values()].map(({ type, value }) => (type === 'Group' ? `g${value}` : value))
+  );
 }
 
 describe('the changes of a user', () => {
@@ -103,15 +116,35 @@ describe('the changes of a group', () => {
         { op: 'remove', path: 'members[value eq "1"]' },
       ),
     ).toEqual(['2']);
-    const all = new Set(['1']);
+    const all = membersOf(['1']);
     groupOf({ displayName: 'G', members: [] }).members?.(all);
-    expect(all).toEqual(new Set());
+    expect(all.size).toBe(0);
     expect(members(['1', '2'], { op: 'remove', path: 'members[not (value eq "1")]' })).toEqual([
       '1',
     ]);
   });
 
+  it('tell groups in a group from users by the type or the address (RFC 7643, 4.2)', () => {
+    const group = { value: '1', type: 'Group' };
+    const add = (value: object): object => ({ op: 'add', path: 'members', value });
+    expect(members(['1'], add([group]))).toEqual(['1', 'g1']);
+    expect(members([], add({ value: '2', $ref: 'https://a/scim/v2/Groups/2' }))).toEqual(['g2']);
+    expect(members([], add({ value: '2', $ref: '../Users/2' }))).toEqual(['2']);
+    expect(members([], add({ value: '2', type: 'user' }))).toEqual(['2']);
+
+    const remove = (value: object): object => ({ op: 'remove', path: 'members', value });
+    expect(members(['1', 'g1', 'g2'], remove([group]))).toEqual(['1', 'g2']);
+    const typed = 'members[type eq "Group" and value eq "1"]';
+    expect(members(['1', 'g1'], { op: 'remove', path: typed })).toEqual(['1']);
+    // A value without a type names each member that has it.
+    expect(members(['1', 'g1', 'g2'], remove([{ value: '1' }]))).toEqual(['g2']);
+    const value = 'members[value eq "1"]';
+    expect(members(['1', 'g1', 'g2'], { op: 'remove', path: value })).toEqual(['g2']);
+  });
+
   it.each([
+    [{ op: 'add', path: 'members', value: [{ value: '1', type: 'Device' }] }],
+    [{ op: 'add', path: 'members', value: [{ value: '1', type: 5 }] }],
     [{ op: 'add', path: 'members', value: [1] }],
     [{ op: 'add', path: 'members', value: [{ display: 'x' }] }],
     [{ op: 'add', path: 'members[value eq "1"]', value: [{ value: '2' }] }],

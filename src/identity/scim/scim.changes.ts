@@ -28,7 +28,20 @@ export interface UserChanges {
   active?: boolean;
 }
 
-/** The changes of a request to a group. `members` is called with the present members and changes the set. */
+/** A member of a group. Ids of users and groups are numbers of their own, so that a value alone can name two members. */
+export interface GroupMemberRef {
+  readonly type: 'User' | 'Group';
+  readonly value: string;
+}
+
+/** The members of a group by `memberKey`. */
+export type GroupMembers = Map<string, GroupMemberRef>;
+
+export function memberKey({ type, value }: GroupMemberRef): string {
+  return `${type} ${value}`;
+}
+
+/** The changes of a request to a group. `members` is called with the present members and changes them. */
 export interface GroupChanges {
   displayName?: string;
   externalId?: string | null;
@@ -226,23 +239,24 @@ function changeGroup(changes: GroupChanges, { op, attribute, filter, value }: St
   }
 }
 
-/** Changes the set that it is called with. */
-type MemberChange = (members: Set<string>) => void;
+/** Changes the members that it is called with. */
+type MemberChange = (members: GroupMembers) => void;
 
 function memberChange(op: Step['op'], filter: Filter | undefined, value: unknown): MemberChange {
   if (filter) return memberRemoval(op, filter);
   if (op === 'remove') {
     // Entra ID names the members to remove in the value.
     if (value === undefined || value === null) return (members) => members.clear();
-    const removedIds = memberIds(value);
+    const removedKeys = memberRefs(value).flatMap(({ type, value: id }) => keysOf(id, type));
     return (members) => {
-      for (const id of removedIds) members.delete(id);
+      for (const key of removedKeys) members.delete(key);
     };
   }
-  const ids = memberIds(value);
+  // A new member without a type is a user.
+  const added = memberRefs(value).map(({ type = 'User', value: id }) => ({ type, value: id }));
   return (members) => {
     if (op === 'replace') members.clear();
-    for (const id of ids) members.add(id);
+    for (const member of added) members.set(memberKey(member), member);
   };
 }
 
@@ -250,23 +264,45 @@ function memberRemoval(op: Step['op'], filter: Filter): MemberChange {
   if (op !== 'remove') throw invalidPath('members');
   if (filter.kind === 'compare' && filter.operator === 'eq' && filter.path === 'members.value') {
     // Okta sends one such operation for each member.
-    return (members) => members.delete(String(filter.value));
+    const removedKeys = keysOf(String(filter.value));
+    return (members) => {
+      for (const key of removedKeys) members.delete(key);
+    };
   }
-  const matches = (id: string): boolean => fits(filter, 'members.', { value: id });
+  const matches = ({ type, value }: GroupMemberRef): boolean =>
+    fits(filter, 'members.', { type, value });
   // The filter is checked now, because a group without members would accept any filter.
-  matches('');
+  matches({ type: 'User', value: '' });
   return (members) => {
-    for (const id of members) if (matches(id)) members.delete(id);
+    for (const [key, member] of members) if (matches(member)) members.delete(key);
   };
 }
 
-function memberIds(value: unknown): string[] {
+/** The keys of the members that a value names: without a type the user and the group with the id. */
+function keysOf(value: string, type?: GroupMemberRef['type']): string[] {
+  const types = type === undefined ? (['User', 'Group'] as const) : [type];
+  return types.map((one) => memberKey({ type: one, value }));
+}
+
+/** The members that a request names. Their type is that of `type` or `$ref`, undefined if both are absent. */
+function memberRefs(value: unknown): { type: GroupMemberRef['type'] | undefined; value: string }[] {
   if (value === null || value === undefined) return [];
   return (Array.isArray(value) ? (value as unknown[]) : [value]).map((member) => {
     const id = isObject(member) ? entryOf(member, 'value') : member;
-    if (typeof id === 'string' && id !== '') return id;
-    throw invalidValue('members');
+    if (typeof id !== 'string' || id === '') throw invalidValue('members');
+    return { type: isObject(member) ? memberType(member) : undefined, value: id };
   });
+}
+
+function memberType(member: Readonly<Record<string, unknown>>): GroupMemberRef['type'] | undefined {
+  const reference = entryOf(member, '$ref');
+  const address = typeof reference === 'string' ? reference : '';
+  const name = entryOf(member, 'type') ?? /(?:^|\/)(User|Group)s\/[^/]+$/i.exec(address)?.[1];
+  if (name === undefined) return undefined;
+  const types = ['User', 'Group'] as const;
+  const memberType = types.find((one) => one.toLowerCase() === lowerCase(name));
+  if (memberType === undefined) throw invalidValue('members.type');
+  return memberType;
 }
 
 /** Whether a filter selects the one address that is stored, which is the work address. */

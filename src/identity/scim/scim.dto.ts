@@ -45,7 +45,9 @@ export class ScimGroupBody extends Input({
   schemas: Given({ type: 'array', items: TEXT }),
   displayName: Given(TEXT, { description: 'Required for a new group', example: 'Engineering' }),
   externalId: Given(TEXT, { description: 'The id in the directory' }),
-  members: Given(OBJECTS, { description: 'value is the id of a user' }),
+  members: Given(OBJECTS, {
+    description: 'value is the id of a user, or of a group with type Group',
+  }),
 }) {}
 
 export class ScimPatchBody extends Input({

@@ -8,8 +8,8 @@ import { GroupRepository, MAX_GROUP_MEMBERS } from '../group/group.repository.js
 import { RoleRepository } from '../role/role.repository.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { numberOf, ScimAddress } from './scim.address.js';
-import { groupOf, patchedGroup } from './scim.changes.js';
-import type { GroupChanges } from './scim.changes.js';
+import { groupOf, memberKey, patchedGroup } from './scim.changes.js';
+import type { GroupChanges, GroupMemberRef, GroupMembers } from './scim.changes.js';
 import type { ScimListQuery, ScimShownQuery } from './scim.dto.js';
 import { invalidValue, ScimError, TakenError } from './scim.errors.js';
 import { listOf, sliceOf } from './scim.list.js';
@@ -94,8 +94,8 @@ export class ScimGroups {
       caller,
       async () => {
         const { displayName } = await this.requireGroup(tenantId, groupId);
-        const members = await this.memberIds(tenantId, groupId);
-        const entries = await this.withRoles(caller, members, () =>
+        const userIds = await this.visibleUsers(tenantId, [groupId]);
+        const entries = await this.withRoles(caller, userIds, () =>
           this.groups.remove(tenantId, [groupId]),
         );
         return [...entries, entry('delete', groupId, { displayName })];
@@ -115,9 +115,9 @@ export class ScimGroups {
         const values = { displayName, externalId };
         if (displayName !== before.displayName || externalId !== before.externalId) {
           await this.requireFree(tenantId, values, id);
-          const members = await this.memberIds(tenantId, id);
+          const userIds = await this.visibleUsers(tenantId, [id]);
           const update = (): Promise<void> => this.groups.groups.update(tenantId, id, values);
-          entries.push(...(await this.withRoles(caller, members, update)));
+          entries.push(...(await this.withRoles(caller, userIds, update)));
           entries.push(entry('update', id, { ...values }));
         }
         if (changes.members)
@@ -134,23 +134,25 @@ export class ScimGroups {
     change: NonNullable<GroupChanges['members']>,
   ): Promise<AuditRecord[]> {
     const { tenantId } = caller;
-    const before = new Set((await this.memberIds(tenantId, groupId)).map(String));
-    const after = new Set(before);
+    const before = await this.currentMembers(tenantId, groupId);
+    const after: GroupMembers = new Map(before);
     change(after);
     if (after.size > MAX_GROUP_MEMBERS) {
       throw new ScimError('invalidValue', msg`A group has at most ${MAX_GROUP_MEMBERS} members.`);
     }
-    const removed = [...before].filter((id) => !after.has(id)).map(Number);
-    const added = await this.requireUsers(
-      tenantId,
-      [...after].filter((id) => !before.has(id)),
-    );
-    if (added.length === 0 && removed.length === 0) return [];
-    const entries = await this.withRoles(caller, [...added, ...removed], async () => {
-      await this.groups.removeMembers(tenantId, groupId, removed);
-      await this.groups.addMembers(tenantId, groupId, added);
+    const [removed, removedGroups] = idsByType(missingIn(after, before));
+    const [added, addedGroups] = await this.requireMembers(tenantId, missingIn(before, after));
+    const changed = { added, removed, addedGroups, removedGroups };
+    if (Object.values(changed).every(({ length }) => length === 0)) return [];
+    const inGroups = await this.visibleUsers(tenantId, [...addedGroups, ...removedGroups]);
+    const userIds = [...new Set([...added, ...removed, ...inGroups])];
+    const entries = await this.withRoles(caller, userIds, async () => {
+      await this.groups.removeMembers(tenantId, [groupId], removed);
+      await this.groups.removeChildren(tenantId, groupId, removedGroups);
+      await this.groups.addMembers(tenantId, [groupId], added);
+      await this.groups.addChildren(tenantId, groupId, addedGroups);
     });
-    return [entry('update', groupId, { added, removed }), ...entries];
+    return [entry('update', groupId, changed), ...entries];
   }
 
   /** Gives and takes the roles that the change of groups gives and takes, and answers what to write to the audit log. */
@@ -207,8 +209,16 @@ export class ScimGroups {
   }
 
   /** The members that a directory may see; other members of the group stay unchanged. */
-  private async memberIds(tenantId: string, groupId: number): Promise<number[]> {
-    return (await this.rows.members(tenantId, [groupId])).map(({ userId }) => userId);
+  private async currentMembers(tenantId: string, groupId: number): Promise<GroupMembers> {
+    const members = await this.rows.members(tenantId, [groupId]);
+    const refs = members.map(({ type, id }) => ({ type, value: String(id) }));
+    return new Map(refs.map((ref) => [memberKey(ref), ref]));
+  }
+
+  /** The users of the groups, those of groups in them included, whose roles a directory may change. */
+  private async visibleUsers(tenantId: string, groupIds: readonly number[]): Promise<number[]> {
+    if (groupIds.length === 0) return [];
+    return this.rows.visibleIds(tenantId, await this.groups.userIdsOf(tenantId, groupIds));
   }
 
   private async requireGroup(tenantId: string, id: number): Promise<GroupRow> {
@@ -217,13 +227,25 @@ export class ScimGroups {
     return row;
   }
 
-  private async requireUsers(tenantId: string, ids: readonly string[]): Promise<number[]> {
-    const numbers = ids.map((id) => (/^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0));
-    const existingIds = new Set(await this.rows.visibleIds(tenantId, numbers));
-    const unknownId = ids.find((_, at) => !existingIds.has(numbers[at] ?? 0));
-    if (unknownId === undefined) return numbers;
-    const excerpt = unknownId.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
-    throw new ScimError('invalidValue', msg`There is no user ${excerpt} to be a member.`);
+  /** The ids of users and of groups. Throws ScimError if one does not exist. */
+  private async requireMembers(
+    tenantId: string,
+    members: readonly GroupMemberRef[],
+  ): Promise<[users: number[], groups: number[]]> {
+    const [userIds, groupIds] = idsByType(members);
+    const existing = {
+      User: new Set(await this.rows.visibleIds(tenantId, userIds)),
+      Group: new Set(await this.rows.visibleGroupIds(tenantId, groupIds)),
+    };
+    const unknown = members.find(({ type, value }) => !existing[type].has(idOf(value)));
+    if (unknown === undefined) return [userIds, groupIds];
+    const excerpt = unknown.value.toWellFormed().replaceAll('\0', '').slice(0, 40).toWellFormed();
+    throw new ScimError(
+      'invalidValue',
+      unknown.type === 'User'
+        ? msg`There is no user ${excerpt} to be a member.`
+        : msg`There is no group ${excerpt} to be a member.`,
+    );
   }
 
   private async requireFree(
@@ -249,6 +271,21 @@ function fewMembers(rows: readonly GroupRow[]): readonly GroupRow[] {
     return at > 0 && members > MAX_GROUP_MEMBERS;
   });
   return end === -1 ? rows : rows.slice(0, end);
+}
+
+function missingIn(members: GroupMembers, of: GroupMembers): GroupMemberRef[] {
+  return [...of].filter(([key]) => !members.has(key)).map(([, member]) => member);
+}
+
+/** The number of a resource; 0, which none has, for a text that is not a number. */
+function idOf(value: string): number {
+  return /^[1-9]\d{0,14}$/.test(value) ? Number(value) : 0;
+}
+
+function idsByType(members: readonly GroupMemberRef[]): [users: number[], groups: number[]] {
+  const idsOf = (wanted: GroupMemberRef['type']): number[] =>
+    members.filter(({ type }) => type === wanted).map(({ value }) => idOf(value));
+  return [idsOf('User'), idsOf('Group')];
 }
 
 function entry(

@@ -28,11 +28,20 @@ export interface GroupRow {
   readonly memberCount: number;
 }
 
+/** A direct member of a group. */
 export interface MemberRow {
   readonly groupId: number;
-  readonly groupName: string;
+  readonly type: 'User' | 'Group';
+  readonly id: number;
+  readonly name: string;
+}
+
+/** A group that a user is in. */
+export interface UserGroupRow {
   readonly userId: number;
-  readonly userName: string;
+  readonly id: number;
+  readonly name: string;
+  readonly isDirect: boolean;
 }
 
 export interface Slice {
@@ -72,13 +81,20 @@ const USER_ATTRIBUTES: Readonly<Record<string, FilterColumn>> = {
   'meta.lastmodified': { sql: 'u.update_time', kind: 'time' },
 };
 
-const MEMBER: FilterColumn = {
-  sql: 'm.user_id::text',
-  kind: 'exact',
-  within: (comparison) => `EXISTS (
-    SELECT 1 FROM group_member m
-     WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id AND ${comparison})`,
-};
+/** The direct members of a group: users and groups. */
+const MEMBERS = `(
+    SELECT user_id AS id, 'User' AS type FROM group_member WHERE tenant_id = g.tenant_id AND group_id = g.id
+     UNION ALL
+    SELECT child_id, 'Group' FROM group_child WHERE tenant_id = g.tenant_id AND group_id = g.id)`;
+
+function memberColumn(sql: string, kind: FilterColumn['kind']): FilterColumn {
+  return {
+    sql,
+    kind,
+    within: (comparison) => `EXISTS (SELECT 1 FROM ${MEMBERS} m WHERE ${comparison})`,
+  };
+}
+const MEMBER = memberColumn('m.id::text', 'exact');
 
 const GROUP_ATTRIBUTES: Readonly<Record<string, FilterColumn>> = {
   id: { sql: 'g.id::text', kind: 'exact' },
@@ -86,6 +102,7 @@ const GROUP_ATTRIBUTES: Readonly<Record<string, FilterColumn>> = {
   externalid: { sql: 'g.external_id', kind: 'exact' },
   members: MEMBER,
   'members.value': MEMBER,
+  'members.type': memberColumn('m.type', 'text'),
   'meta.created': { sql: 'g.create_time', kind: 'time' },
   'meta.lastmodified': { sql: 'g.update_time', kind: 'time' },
 };
@@ -105,8 +122,7 @@ const USER_COLUMNS = `u.id, u.user_name AS "userName", u.nick_name AS "nickName"
 
 const GROUP_COLUMNS = `g.id, g.display_name AS "displayName", g.external_id AS "externalId",
     g.create_time AS "createTime", g.update_time AS "updateTime",
-    (SELECT count(*) FROM group_member m
-      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id)::int AS "memberCount"`;
+    (SELECT count(*) FROM ${MEMBERS} m)::int AS "memberCount"`;
 
 /** The roles that groups of a directory give: those that the mapping of a provisioned provider names with the name or id of the group. */
 const ROLES_OF = `
@@ -240,14 +256,46 @@ export class ScimRepository {
     );
   }
 
-  /** The members of the groups that a directory may see. */
+  /** The users in the groups whom a directory may see, and the groups in them. */
   async members(tenantId: string, groupIds: readonly number[]): Promise<MemberRow[]> {
-    return this.memberships(tenantId, 'group_id', groupIds);
+    if (groupIds.length === 0) return [];
+    return this.database.query<MemberRow>(
+      `SELECT m.group_id AS "groupId", 'User' AS type, u.id, u.user_name AS name
+         FROM group_member m
+         JOIN user_account u ON u.id = m.user_id AND u.tenant_id = m.tenant_id
+        WHERE m.tenant_id = $1 AND m.group_id = ANY ($2::bigint[]) AND ${PEOPLE}
+        UNION ALL
+       SELECT c.group_id, 'Group', g.id, g.display_name
+         FROM group_child c
+         JOIN user_group g ON g.id = c.child_id AND g.tenant_id = c.tenant_id
+        WHERE c.tenant_id = $1 AND c.group_id = ANY ($2::bigint[])
+        ORDER BY "groupId", type DESC, id`,
+      [tenantId, [...groupIds]],
+    );
   }
 
-  /** The groups of the users. */
-  async groupsOf(tenantId: string, userIds: readonly number[]): Promise<MemberRow[]> {
-    return this.memberships(tenantId, 'user_id', userIds);
+  /** The groups of the users, and how they are in them: directly, or by groups in these. */
+  async groupsOf(tenantId: string, userIds: readonly number[]): Promise<UserGroupRow[]> {
+    if (userIds.length === 0) return [];
+    return this.database.query<UserGroupRow>(
+      `SELECT s.user_id AS "userId", g.id, g.display_name AS name, m.user_id IS NOT NULL AS "isDirect"
+         FROM group_membership s
+         JOIN user_group g ON g.id = s.group_id AND g.tenant_id = s.tenant_id AND g.source = 'scim'
+         LEFT JOIN group_member m
+                ON m.group_id = s.group_id AND m.user_id = s.user_id AND m.tenant_id = s.tenant_id
+        WHERE s.tenant_id = $1 AND s.user_id = ANY ($2::bigint[])
+        ORDER BY s.user_id, g.id`,
+      [tenantId, [...userIds]],
+    );
+  }
+
+  /** The ids among the given ones of groups that a directory may see. */
+  async visibleGroupIds(tenantId: string, ids: readonly number[]): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT id FROM user_group WHERE tenant_id = $1 AND source = 'scim' AND id = ANY ($2::bigint[])`,
+      [tenantId, [...ids]],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** The roles that the groups of the users give them, by user id; users without any are left out. */
@@ -261,23 +309,6 @@ export class ScimRepository {
       roles.set(userId, [...(roles.get(userId) ?? []), roleId]);
     }
     return roles;
-  }
-
-  private async memberships(
-    tenantId: string,
-    column: 'group_id' | 'user_id',
-    ids: readonly number[],
-  ): Promise<MemberRow[]> {
-    if (ids.length === 0) return [];
-    return this.database.query<MemberRow>(
-      `SELECT g.id AS "groupId", g.display_name AS "groupName", u.id AS "userId", u.user_name AS "userName"
-         FROM group_member m
-         JOIN user_group g ON g.id = m.group_id AND g.tenant_id = m.tenant_id AND g.source = 'scim'
-         JOIN user_account u ON u.id = m.user_id AND u.tenant_id = m.tenant_id
-        WHERE m.tenant_id = $1 AND m.${column} = ANY ($2::bigint[]) AND ${PEOPLE}
-        ORDER BY m.group_id, m.user_id`,
-      [tenantId, [...ids]],
-    );
   }
 
   private async total(statement: string, parameters: readonly unknown[]): Promise<number> {

@@ -9,10 +9,11 @@ interface AttributeOptions {
   readonly multiValued?: boolean;
   readonly required?: boolean;
   readonly caseExact?: boolean;
-  readonly mutability?: 'readWrite' | 'readOnly';
+  readonly mutability?: 'readWrite' | 'readOnly' | 'immutable';
   readonly returned?: 'default' | 'request' | 'always';
   readonly uniqueness?: 'none' | 'server';
   readonly referenceTypes?: readonly string[];
+  readonly canonicalValues?: readonly string[];
   readonly subAttributes?: readonly ScimResource[];
 }
 
@@ -21,7 +22,7 @@ function attribute(
   description: string,
   options: AttributeOptions = {},
 ): ScimResource {
-  const { subAttributes, referenceTypes, ...others } = options;
+  const { subAttributes, referenceTypes, canonicalValues, ...others } = options;
   return {
     name,
     description,
@@ -33,6 +34,7 @@ function attribute(
     returned: 'default',
     uniqueness: 'none',
     ...others,
+    ...(canonicalValues && { canonicalValues }),
     ...(referenceTypes && { referenceTypes }),
     ...(subAttributes && { subAttributes }),
   };
@@ -55,11 +57,14 @@ function address(name: string, description: string): ScimResource {
   });
 }
 
-function resourcesNamed(
+/** References to users or groups (RFC 7643, 2.4). */
+function references(
   name: string,
   description: string,
-  options: AttributeOptions,
+  reference: Pick<AttributeOptions, 'canonicalValues' | 'referenceTypes' | 'mutability'>,
+  options: AttributeOptions = {},
 ): ScimResource {
+  const { canonicalValues, referenceTypes, mutability } = reference;
   return attribute(name, description, {
     type: 'complex',
     multiValued: true,
@@ -67,11 +72,8 @@ function resourcesNamed(
     subAttributes: [
       attribute('value', 'The id.', { caseExact: true }),
       attribute('display', 'The name.', { mutability: 'readOnly' }),
-      attribute('$ref', 'The address.', {
-        type: 'reference',
-        referenceTypes: [name === 'groups' ? 'Group' : 'User'],
-        mutability: 'readOnly',
-      }),
+      attribute('type', 'The kind of reference.', { canonicalValues, mutability }),
+      attribute('$ref', 'The address.', { type: 'reference', referenceTypes, mutability }),
     ],
   });
 }
@@ -94,10 +96,16 @@ const USER_ATTRIBUTES = [
   address('emails', 'One e-mail address.'),
   address('phoneNumbers', 'One telephone number.'),
   attribute('active', 'False ends sign-ins, open streams, API keys and runs.', { type: 'boolean' }),
-  resourcesNamed('groups', 'The groups of the user.', {
-    mutability: 'readOnly',
-    returned: 'request',
-  }),
+  references(
+    'groups',
+    'The groups of the user.',
+    {
+      canonicalValues: ['direct', 'indirect'],
+      referenceTypes: ['Group'],
+      mutability: 'readOnly',
+    },
+    { mutability: 'readOnly', returned: 'request' },
+  ),
 ];
 
 const GROUP_ATTRIBUTES = [
@@ -106,7 +114,11 @@ const GROUP_ATTRIBUTES = [
     uniqueness: 'server',
   }),
   EXTERNAL_ID,
-  resourcesNamed('members', 'The users in the group.', {}),
+  references('members', 'The users and groups in the group.', {
+    canonicalValues: ['User', 'Group'],
+    referenceTypes: ['User', 'Group'],
+    mutability: 'immutable',
+  }),
 ];
 
 const SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Schema';

@@ -8,7 +8,7 @@ import {
   texts,
   View,
 } from '../../platform/http/index.js';
-import type { GroupRow, MemberRow, UserRow } from './scim.repository.js';
+import type { GroupRow, MemberRow, UserGroupRow, UserRow } from './scim.repository.js';
 
 export const USER_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_SCHEMA = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -32,7 +32,7 @@ class ScimMetaView extends View({
 
 class ScimValueView extends View({
   value: text(),
-  type: optional(text({ example: 'work' })),
+  type: optional(text({ example: 'work', description: 'User or Group of a member of a group' })),
   primary: optional(flag()),
   display: optional(text()),
   $ref: optional(text()),
@@ -75,7 +75,7 @@ export class ScimListView extends View({
 export function toScimUser(
   row: UserRow,
   base: string,
-  groups?: readonly MemberRow[],
+  groups?: readonly UserGroupRow[],
 ): ScimResource {
   const { givenName, familyName, externalId, email, phonenumber } = row;
   return {
@@ -93,11 +93,11 @@ export function toScimUser(
     ...(phonenumber && { phoneNumbers: [{ value: phonenumber, type: 'work' }] }),
     active: row.status === '0',
     ...(groups && {
-      groups: groups.map(({ groupId, groupName }) => ({
-        value: String(groupId),
-        display: groupName,
-        $ref: `${base}/Groups/${groupId}`,
-        type: 'direct',
+      groups: groups.map(({ id, name, isDirect }) => ({
+        value: String(id),
+        display: name,
+        $ref: `${base}/Groups/${id}`,
+        type: isDirect ? 'direct' : 'indirect',
       })),
     }),
     meta: metaOf('User', row, `${base}/Users/${row.id}`),
@@ -116,11 +116,11 @@ export function toScimGroup(
     ...(externalId !== null && { externalId }),
     displayName: row.displayName,
     ...(members && {
-      members: members.map(({ userId, userName }) => ({
-        value: String(userId),
-        display: userName,
-        $ref: `${base}/Users/${userId}`,
-        type: 'User',
+      members: members.map(({ type, id, name }) => ({
+        value: String(id),
+        display: name,
+        $ref: `${base}/${type}s/${id}`,
+        type,
       })),
     }),
     meta: metaOf('Group', row, `${base}/Groups/${row.id}`),

@@ -89,6 +89,12 @@ const groups: readonly Group[] = [
     actions: crud,
   },
   {
+    name: 'groups',
+    prefix: 'system:group',
+    paths: ['/system/group'],
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+  },
+  {
     name: 'API keys',
     prefix: 'system:apikey',
     paths: ['/system/apikey'],

@@ -238,6 +238,13 @@ export const provisionedGroup: RecordKind = {
   },
 };
 
+export const userGroup: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) =>
+    String(done(await session.post<number>('/system/group', { displayName: fresh('group') })).data),
+};
+
 /** An answer of POST /v1/responses, which only its user may continue. */
 export const storedResponse: RecordKind = {
   owner: 'user',

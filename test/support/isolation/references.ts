@@ -46,6 +46,7 @@ import {
   tenant,
   tenantNumber,
   user,
+  userGroup,
 } from './records.js';
 import type { RecordKind } from './records.js';
 import { COMMON_MODEL, COMMON_PROVIDER } from './world.js';
@@ -95,6 +96,15 @@ function agentWith(field: string): Reference['body'] & object {
 /** A change of an API key of the stranger's own. */
 function changedKey(field: string): Reference['body'] & object {
   return async (ids, by, world) => ({ id: await apiKey.make(by, world), [field]: ids });
+}
+
+/** A change of the members of a group of the stranger's own. */
+function membersOf(field: string, kind: RecordKind): Reference {
+  return {
+    kind,
+    body: async (ids, by, world) => ({ groupId: await userGroup.make(by, world), [field]: ids }),
+    several: true,
+  };
 }
 
 const itemReferences: Record<string, Reference> = {
@@ -204,6 +214,23 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /system/sso/:id/test': { id: { kind: ssoProvider } },
   'DELETE /system/sso/:ids': { ids: { kind: ssoProvider, several: true } },
+
+  'GET /system/group/list': { userId: byField('userId', user) },
+  'GET /system/group/member/list': {
+    groupId: { kind: userGroup, query: (id) => `groupId=${id}` },
+  },
+  'GET /system/group/:groupId': { groupId: { kind: userGroup } },
+  'PUT /system/group': {
+    groupId: { kind: userGroup, body: (groupId) => ({ groupId, remark: 'New' }) },
+  },
+  'PUT /system/group/member': {
+    groupId: { kind: userGroup, body: (groupId) => ({ groupId }) },
+    addedUserIds: membersOf('addedUserIds', user),
+    addedGroupIds: membersOf('addedGroupIds', userGroup),
+    removedUserIds: membersOf('removedUserIds', user),
+    removedGroupIds: membersOf('removedGroupIds', userGroup),
+  },
+  'DELETE /system/group/:groupIds': { groupIds: { kind: userGroup, several: true } },
 
   'GET /scim/v2/Users/:id': { id: { kind: user } },
   'PUT /scim/v2/Users/:id': { id: { kind: user, body: () => ({ displayName: 'New' }) } },

@@ -27,6 +27,7 @@ export const TARGETS = [
   'api_key',
   'sso_provider',
   'sso_settings',
+  'user_group',
   'provisioned_group',
   'provider',
   'model',

@@ -16,6 +16,18 @@ export const identity = {
   'The attribute {0} is required.': '属性 {0} 为必填项。',
   'A group has at most {0} members.': '一个组最多有 {0} 个成员。',
   'There is no user {0} to be a member.': '没有可作为成员的用户 {0}。',
+  'A group has at most {0} members. Put the users into several groups, and these into this one.':
+    '一个组最多有 {0} 个成员。请将用户放入多个组，再将这些组放入此组。',
+  'The group name {0} is taken. Choose another one.': '组名 {0} 已被占用。请使用其他名称。',
+  'The group {0} comes from a directory by SCIM. Change it there, or create a local group and add this one to it.':
+    '组 {0} 由目录通过 SCIM 提供。请在目录中更改，或创建本地组并将此组添加到其中。',
+  'The group {0} comes from the claims of sign-ins. Change its members at the provider, or create a local group and add this one to it.':
+    '组 {0} 来自登录声明。请在提供方处更改其成员，或创建本地组并将此组添加到其中。',
+  'There is no group {0} to be a member.': '没有可作为成员的组 {0}。',
+  'A group cannot be inside of itself, also by way of other groups. Remove one of the groups first.':
+    '组不能包含自身，也不能通过其他组包含自身。请先移除其中一个组。',
+  'Groups can be inside of each other on at most {0} levels. Add the members to an outer group instead.':
+    '组最多可嵌套 {0} 层。请改为将成员添加到外层的组。',
   'A service account has no password. Create an API key for it.':
     '服务账号没有密码。请为其创建 API 密钥。',
   'You cannot assign the permission {0}, because you do not have it. Ask an administrator who does.':
