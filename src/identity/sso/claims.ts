@@ -2,6 +2,10 @@ import type { RoleMapping } from './sso.entity.js';
 
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** Limit of the groups that the claims of a user name, and of the length of a name. */
+export const MAX_USER_GROUPS = 1_000;
+const MAX_GROUP_CHARS = 255;
+
 /** The mapped value that matches every user of the provider. */
 export const EVERY_USER = '*';
 
@@ -16,6 +20,24 @@ export function valuesOf(claims: Claims, name: string): string[] {
   const value = claims[name] ?? inside(claims, name.split('.'));
   const values = Array.isArray(value) ? (value as unknown[]) : [value];
   return values.filter((one) => typeof one === 'string');
+}
+
+/** Whether the claims have the claim, perhaps without a value. */
+export function hasClaim(claims: Claims, name: string): boolean {
+  return (claims[name] ?? inside(claims, name.split('.'))) !== undefined;
+}
+
+/** The groups that the claims name. Values that cannot be stored unchanged name none. */
+export function groupsIn(claims: Claims, groupsClaim: string | null): string[] {
+  const values = groupsClaim === null ? [] : valuesOf(claims, groupsClaim);
+  const names = values.filter(
+    (value) =>
+      value.trim() !== '' &&
+      value.length <= MAX_GROUP_CHARS &&
+      value.isWellFormed() &&
+      !value.includes('\0'),
+  );
+  return [...new Set(names)];
 }
 
 /** The roles that the claims give, of those that are mapped. */

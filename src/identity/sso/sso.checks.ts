@@ -88,7 +88,8 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     });
   }
 
-  private async refresh({ tenantId, id, providerId, refreshToken }: DueIdentity): Promise<void> {
+  private async refresh(due: DueIdentity): Promise<void> {
+    const { tenantId, id, providerId, refreshToken } = due;
     const token = this.vault.open(tenantId, 'sso_identity', id, refreshToken);
     if (token === undefined) {
       // The token was encrypted with a key that is gone; the next sign-in stores another.
@@ -97,9 +98,13 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     }
     const provider = await this.rows.providers.get(tenantId, providerId);
     const { configuration } = await this.connections.of(provider);
-    const { refresh_token: next } = await oidc.refreshTokenGrant(configuration, token);
-    if (next === undefined || next === token) return;
-    const after = this.vault.seal(tenantId, 'sso_identity', id, next);
-    await this.rows.replaceToken(tenantId, id, { before: refreshToken, after });
+    const tokens = await oidc.refreshTokenGrant(configuration, token);
+    const { refresh_token: next } = tokens;
+    if (next !== undefined && next !== token) {
+      const after = this.vault.seal(tenantId, 'sso_identity', id, next);
+      await this.rows.replaceToken(tenantId, id, { before: refreshToken, after });
+    }
+    // A new id token is optional (OpenID Connect Core 1.0, 12.2).
+    await this.users.refreshGroups(provider, due, tokens.claims() ?? {});
   }
 }

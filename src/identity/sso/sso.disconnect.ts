@@ -5,6 +5,7 @@ import type { AuditRecord } from '../../platform/audit/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { GroupRepository } from '../group/group.repository.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import { ProfileService } from '../user/profile.service.js';
 import { requireNotSelf, UserAccessPolicy } from '../user/user.access-policy.js';
@@ -24,6 +25,7 @@ export class SsoDisconnect {
     private readonly profiles: ProfileService,
     private readonly policy: UserAccessPolicy,
     private readonly change: AccessChange,
+    private readonly groups: GroupRepository,
   ) {}
 
   /**
@@ -85,8 +87,10 @@ export class SsoDisconnect {
 
   /** Ends the connections inside an access change and returns the audit entries. */
   private async end(tenantId: string, identities: readonly SsoIdentity[]): Promise<AuditRecord[]> {
-    for (const { id, providerId, subject } of identities) {
+    for (const { id, userId, providerId, subject } of identities) {
       await this.rows.endSessions(tenantId, providerId, { subject });
+      const claimed = await this.groups.claimedOf(tenantId, providerId, userId);
+      await this.groups.removeMembers(tenantId, [...claimed.values()], [userId]);
       await this.rows.identities.remove(tenantId, [id]);
     }
     return identities.map(({ userId: id, providerId: ssoProvider }) => ({

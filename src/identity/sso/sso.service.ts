@@ -11,6 +11,7 @@ import type { Page } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { ForbiddenAddressError, OutboundHttp } from '../../platform/outbound/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { GroupRepository } from '../group/group.repository.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
@@ -58,6 +59,7 @@ export class SsoService {
     private readonly roles: RoleRepository,
     private readonly tenants: TenantRepository,
     private readonly users: UserRepository,
+    private readonly groups: GroupRepository,
     private readonly change: AccessChange,
     private readonly http: OutboundHttp,
     @Inject(CONFIG) private readonly config: Config,
@@ -134,6 +136,10 @@ export class SsoService {
         await this.requireMappable(caller, roleMapping ?? before.roleMapping, before.roleMapping);
         await this.requireIssuerChange(before, input.issuer, clientSecret);
         await this.rows.providers.update(tenantId, id, values);
+        // What another claim has said of groups does not count any more: sign-ins fill them again.
+        const isNewClaim =
+          input.groupsClaim !== undefined && input.groupsClaim !== before.groupsClaim;
+        if (isNewClaim) await this.groups.endClaimed(tenantId, id, 'kept');
         if (input.status === DISABLED) await this.rows.endSessions(tenantId, id);
       },
       () => [
@@ -145,7 +151,7 @@ export class SsoService {
     );
   }
 
-  /** Deletes the providers, and ends the sign-ins with them. Their users stay, without a way to sign in but others. */
+  /** Deletes the providers and their groups, and ends the sign-ins with them. Their users stay, without a way to sign in but others. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     await this.change.apply(
@@ -155,6 +161,7 @@ export class SsoService {
           // A sign-in that is being opened holds the provider, and is ended here.
           await this.rows.providers.lock(tenantId, id);
           await this.rows.endSessions(tenantId, id);
+          await this.groups.endClaimed(tenantId, id, 'deleted');
         }
         await this.rows.providers.remove(tenantId, ids);
       },

@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { AuditRecord } from '../../platform/audit/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { ConflictError } from '../../platform/error/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { GroupRepository } from '../group/group.repository.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
@@ -13,7 +14,10 @@ import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
 import {
   directoryIds,
+  groupsIn,
+  hasClaim,
   mappedRoles,
+  MAX_USER_GROUPS,
   numbered,
   rolesAfter,
   textClaim,
@@ -48,11 +52,15 @@ interface SignInContext {
   readonly mapping: readonly RoleMapping[];
   /** The roles that the mapping gives for the claims. */
   readonly mappedRoles: readonly number[];
+  /** The groups that the claims name; undefined where they are unknown or too many. */
+  readonly groups: readonly string[] | undefined;
 }
 
-/** The users of providers: found by provider and subject alone, created, given roles, and suspended. */
+/** The users of providers: found by provider and subject alone, created, given roles and groups, and suspended. */
 @Injectable()
 export class SsoUsers {
+  private readonly logger = new Logger(SsoUsers.name);
+
   constructor(
     private readonly rows: SsoRepository,
     private readonly users: UserRepository,
@@ -62,6 +70,7 @@ export class SsoUsers {
     private readonly change: AccessChange,
     private readonly vault: SsoVault,
     private readonly provisioned: ScimRepository,
+    private readonly groups: GroupRepository,
   ) {}
 
   /** Creates or updates the user from the claims. Throws SsoRefusedError if the user is disabled or unknown or exceeds the limit of users. */
@@ -144,6 +153,26 @@ export class SsoUsers {
     );
   }
 
+  /**
+   * Sets the groups of a user who is checked at the provider, if the id token that came with the new tokens has their claim.
+   * Roles follow at the next sign-in.
+   */
+  async refreshGroups(provider: SsoProvider, due: DueIdentity, claims: Claims): Promise<void> {
+    const { tenantId, id, userId } = due;
+    const { groupsClaim } = provider;
+    if (groupsClaim === null || !hasClaim(claims, groupsClaim)) return;
+    const groups = this.groupsOf(provider, { claims, isOverage: false });
+    if (await this.hasGroups(provider, userId, groups)) return;
+    await this.change.apply(
+      { tenantId },
+      async () => {
+        const identity = await this.rows.identities.findOne(tenantId, { id });
+        return identity?.subject === claims['sub'] ? this.setGroups(provider, userId, groups) : [];
+      },
+      (entries) => entries,
+    );
+  }
+
   /** Ends the login sessions of a subject or session at the provider, after which its token may be worthless. */
   async endSessions(
     provider: SsoProvider,
@@ -191,7 +220,55 @@ export class SsoUsers {
       vouched,
       mapping,
       mappedRoles: mappedRoles(mapping, vouched.claims, provider.groupsClaim),
+      groups: this.groupsOf(provider, vouched),
     };
+  }
+
+  /** A list that is unknown or too long gives no group and takes none. */
+  private groupsOf(
+    { tenantId: tenant, id: provider, groupsClaim }: SsoProvider,
+    { claims, isOverage }: Pick<Vouched, 'claims' | 'isOverage'>,
+  ): readonly string[] | undefined {
+    if (isOverage) return undefined;
+    const groups = groupsIn(claims, groupsClaim);
+    if (groups.length <= MAX_USER_GROUPS) return groups;
+    const count = groups.length;
+    this.logger.warn({
+      msg: 'Groups of a user ignored, because they are too many',
+      tenant,
+      provider,
+      count,
+    });
+    return undefined;
+  }
+
+  /** Whether the claim has put the user into exactly these groups already. */
+  private async hasGroups(
+    { tenantId, id }: SsoProvider,
+    userId: number,
+    groups: readonly string[] | undefined,
+  ): Promise<boolean> {
+    if (groups === undefined) return true;
+    const current = await this.groups.claimedOf(tenantId, id, userId);
+    return current.size === groups.length && groups.every((value) => current.has(value));
+  }
+
+  /** Puts the user into exactly these groups of the provider, inside an access change. Returns the audit entries. */
+  private async setGroups(
+    { tenantId, id: ssoProvider }: SsoProvider,
+    userId: number,
+    groups: readonly string[] | undefined,
+  ): Promise<AuditRecord[]> {
+    if (groups === undefined) return [];
+    const before = [...(await this.groups.claimedOf(tenantId, ssoProvider, userId)).values()];
+    const after = await this.groups.ensureClaimed(tenantId, ssoProvider, groups);
+    const joined = after.filter((id) => !before.includes(id));
+    const left = before.filter((id) => !after.includes(id));
+    if (joined.length + left.length === 0) return [];
+    await this.groups.removeMembers(tenantId, left, [userId]);
+    await this.groups.addMembers(tenantId, joined, [userId]);
+    const detail = { joinedGroups: joined, leftGroups: left, ssoProvider };
+    return [{ action: 'permission-change', target: 'user', id: userId, detail }];
   }
 
   private async keepToken({ tenantId, id }: SsoIdentity, { tokens }: Vouched): Promise<void> {
@@ -207,12 +284,13 @@ export class SsoUsers {
     return roleMapping.filter(({ roleId }) => usable.includes(roleId));
   }
 
-  /** Whether the user is enabled and has the roles already: most sign-ins change nothing. */
+  /** Whether the user is enabled and has the roles and groups already: most sign-ins change nothing. */
   private async isCurrent(
     { tenantId, userId, groupsOverage }: SsoIdentity,
     context: SignInContext,
   ): Promise<boolean> {
     if (groupsOverage !== context.vouched.isOverage) return false;
+    if (!(await this.hasGroups(context.provider, userId, context.groups))) return false;
     const user = await this.users.users.get(tenantId, userId);
     return user.status === ENABLED && (await this.newRoles(user, context)) === undefined;
   }
@@ -303,6 +381,7 @@ export class SsoUsers {
       await this.roles.replaceOf(tenantId, userId, roles.after);
       entries.push({ action: 'permission-change', ...about, detail: { ...roles, ssoProvider } });
     }
+    entries.push(...(await this.setGroups(context.provider, userId, context.groups)));
     return entries;
   }
 
