@@ -69,6 +69,7 @@ const rooms = {
     'role',
     'user',
     'tenant',
+    'second-factor',
     'sign-in',
     'group',
     'scim',

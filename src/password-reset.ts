@@ -1,19 +1,20 @@
 import { parseArgs } from 'node:util';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { runCommand, UsageError } from './command.js';
-import { UserService } from './identity/index.js';
+import { SecondFactorService, UserService } from './identity/index.js';
 import { systemCaller, TenantRevision } from './platform/access/index.js';
 import { inTenant } from './platform/database/index.js';
 
 const USAGE = `Gives a user a new random password, prints it, and ends the sign-ins of the user.
 
-  npm run password:reset -- [--user admin] [--tenant 000000]
+  npm run password:reset -- [--user admin] [--tenant 000000] [--remove-second-factor]
 
 See docs/OPERATIONS.md.`;
 
 interface Arguments {
   readonly tenantId: string;
   readonly userName: string;
+  readonly removesSecondFactor: boolean;
 }
 
 function readArguments(): Arguments {
@@ -22,9 +23,14 @@ function readArguments(): Arguments {
       options: {
         tenant: { type: 'string', default: '000000' },
         user: { type: 'string', default: 'admin' },
+        'remove-second-factor': { type: 'boolean', default: false },
       },
     });
-    return { tenantId: values.tenant, userName: values.user };
+    return {
+      tenantId: values.tenant,
+      userName: values.user,
+      removesSecondFactor: values['remove-second-factor'],
+    };
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
@@ -32,10 +38,11 @@ function readArguments(): Arguments {
 
 async function reset(
   app: NestExpressApplication,
-  { tenantId, userName }: Arguments,
+  { tenantId, userName, removesSecondFactor }: Arguments,
 ): Promise<number> {
   const password = await inTenant(tenantId, async () => {
     const caller = systemCaller(tenantId, await app.get(TenantRevision).current(tenantId));
+    if (removesSecondFactor) await app.get(SecondFactorService).removeAllOf(caller, userName);
     return app.get(UserService).renewPassword(caller, userName);
   });
   if (password === undefined) {

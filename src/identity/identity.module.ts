@@ -29,6 +29,16 @@ import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver, UserCallers } from './user/callers.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
+import { Challenges } from './second-factor/challenges.js';
+import {
+  SecondFactorController,
+  SecondFactorUserController,
+} from './second-factor/second-factor.controller.js';
+import { RecoveryCode, SecondFactor } from './second-factor/second-factor.entity.js';
+import { SecondFactorRepository } from './second-factor/second-factor.repository.js';
+import { SecondFactorService } from './second-factor/second-factor.service.js';
+import { SecondFactorVault } from './second-factor/second-factor.vault.js';
+import { SecondStep } from './sign-in/second-step.service.js';
 import { ScimAddress } from './scim/scim.address.js';
 import { ScimController } from './scim/scim.controller.js';
 import { ProvisionedUser } from './scim/scim.entity.js';
@@ -75,7 +85,9 @@ import { UserService } from './user/user.service.js';
       GroupMembership,
       LoginSession,
       ProvisionedUser,
+      RecoveryCode,
       Role,
+      SecondFactor,
       SsoIdentity,
       SsoProvider,
       SsoSession,
@@ -90,6 +102,8 @@ import { UserService } from './user/user.service.js';
     AuthController,
     // ProfileController comes before the users, whose route `:userId` would match its paths.
     ProfileController,
+    SecondFactorController,
+    SecondFactorUserController,
     UserController,
     RoleMemberController,
     RoleController,
@@ -125,6 +139,11 @@ import { UserService } from './user/user.service.js';
     TenantService,
     Captcha,
     CaptchaStore,
+    Challenges,
+    SecondFactorRepository,
+    SecondFactorService,
+    SecondFactorVault,
+    SecondStep,
     LoginService,
     SignInService,
     OidcConnections,
@@ -146,7 +165,15 @@ import { UserService } from './user/user.service.js';
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],
-  exports: [AccessChange, CallerResolver, RoleService, UserAccessPolicy, UserCallers, UserService],
+  exports: [
+    AccessChange,
+    CallerResolver,
+    RoleService,
+    SecondFactorService,
+    UserAccessPolicy,
+    UserCallers,
+    UserService,
+  ],
 })
 export class IdentityModule {
   constructor(names: AuditNames) {

@@ -6,6 +6,7 @@ export { PermissionNodeView, RolePermissionsView } from './role/permission-tree.
 export { RoleService } from './role/role.service.js';
 export { SCIM_TYPE, scimFailures } from './scim/scim.errors.js';
 export { ScimFailureView } from './scim/scim.view.js';
+export { SecondFactorService } from './second-factor/second-factor.service.js';
 export { ssoFailures } from './sso/sso.failure-shape.js';
 export { LogoutFailureView } from './sso/sso.view.js';
 export { UserAccessPolicy } from './user/user.access-policy.js';

@@ -14,6 +14,7 @@ import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.
 import { Plinth } from '../support/plinth.js';
 import { recordResponse } from '../support/recorded-response.js';
 import { recordSteps } from '../support/recorded-steps.js';
+import { OneTimeCodes } from '../support/second-factor.js';
 import type { Session } from '../support/session.js';
 import { contentOf, rowsOf } from '../support/tables.js';
 
@@ -91,6 +92,20 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   await recordSession(plinth, session, `${mark} programmed`);
 }
 
+/** From then on a password alone does not sign the user in. */
+async function leaveSecondFactor(mark: string, session: Session): Promise<void> {
+  const path = '/system/user/profile/second-factor';
+  const { data } = done(
+    await session.post<{ challenge: string; secret: string }>(path, {
+      kind: 'totp',
+      password: PASSWORD,
+    }),
+  );
+  const code = new OneTimeCodes(data.secret).next();
+  const { challenge } = data;
+  done(await session.post(`${path}/confirm`, { challenge, code, name: `${mark} phone` }));
+}
+
 describe('a deleted user', () => {
   it('leaves no text of its own in any row', async () => {
     const mark = 'zebrafinch';
@@ -101,6 +116,7 @@ describe('a deleted user', () => {
     mkdirSync(uploads, { recursive: true });
     const filesBefore = filesIn(uploads);
     await leaveTraces(mark, doomed.session);
+    await leaveSecondFactor(mark, doomed.session);
     const wrong = {
       username: mark.toUpperCase(),
       password: 'not-the-password',
@@ -150,6 +166,7 @@ describe('a deleted tenant', () => {
     await leaveTraces('quetzal', admin);
     await makeOneOfEach(boss);
     await file.make(boss, world);
+    await leaveSecondFactor('quetzal', admin);
     await plinth.app.get(BlobStore, { strict: false }).put('314271', Buffer.from('quetzal'));
     if (!process.env['DATABASE_URL']) await useOwnWorkspace(admin);
     expect(filesIn(plinth.dataDir).length).toBeGreaterThan(filesBefore.length + 1);

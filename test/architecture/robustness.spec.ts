@@ -74,6 +74,13 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/user/importData': { updateSupport: true },
   'POST /coding/harness/admin/writes': { enabled: true },
   'POST /auth/login': login({ password: 'not-the-password' }),
+  'POST /auth/login/second-factor': { challenge: 'none', code: '123456' },
+  'POST /auth/login/second-factor/enrol': { challenge: 'none', kind: 'totp' },
+  'POST /auth/login/second-factor/confirm': { challenge: 'none', code: '123456' },
+  'POST /system/user/profile/second-factor': { kind: 'totp', password: 'none' },
+  'POST /system/user/profile/second-factor/confirm': { challenge: 'none', code: '123456' },
+  'POST /system/user/profile/second-factor/remove': { id: 1, password: 'none' },
+  'POST /system/user/profile/second-factor/recovery': { password: 'none' },
   'POST /auth/sso/exchange': { clientId: WEB_CLIENT, code: 'none' },
   'POST /auth/sso/:provider/connect': { returnTo: '/account', password: 'none' },
   'POST /auth/sso/:provider/disconnect': { password: 'none' },
@@ -179,7 +186,9 @@ async function outcome(session: Session, sent: Sent): Promise<Outcome> {
     if (LOGOUTS.test(sent.path) && [400, 429].includes(statusCode)) {
       return result(text.startsWith('{"error":"invalid_request",') ? undefined : text);
     }
-    const codes = /^\/(auth|media)\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;
+    const codes = /^\/(auth|media)\/|updatePwd$|\/second-factor/.test(sent.path)
+      ? [...CODES, 500]
+      : CODES;
     const wrong = faultOf(codes, { status: statusCode, type, text });
     return result(wrong);
   } catch (error) {

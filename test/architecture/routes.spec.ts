@@ -28,6 +28,10 @@ const publicRoutes: Record<string, string> = {
   'GET /health/ready': 'Probes have no login; says up or down, without addresses and causes.',
   'GET /metrics': 'Scraped without a login; its labels hold no data of a tenant.',
   'POST /auth/login': 'This is how one signs in; locked after failures.',
+  'POST /auth/login/second-factor': 'The second step of signing in; locked after failures.',
+  'POST /auth/login/second-factor/enrol':
+    'The same for a user who must enrol; needs the challenge of a right password.',
+  'POST /auth/login/second-factor/confirm': 'The same.',
   'POST /auth/logout': 'Ends the sign-in that is sent along, and never fails for want of one.',
   'POST /auth/register': 'Only where a tenant allows it; limited per address.',
   'GET /auth/code': 'The captcha before signing in; limited per address.',
@@ -62,6 +66,11 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /system/user/profile/retention': 'How long the own records are kept.',
   'PUT /system/user/profile/retention': 'The own records, for a shorter time than the tenant says.',
   'PUT /system/user/profile/updatePwd': 'The own password, against the old one.',
+  'GET /system/user/profile/second-factor': 'The own second factors.',
+  'POST /system/user/profile/second-factor': 'The same, against the password or a code.',
+  'POST /system/user/profile/second-factor/confirm': 'The same, by its first code.',
+  'POST /system/user/profile/second-factor/remove': 'The same, against the password or a code.',
+  'POST /system/user/profile/second-factor/recovery': 'The same.',
   'GET /monitor/online': 'The own sign-ins.',
   'GET /system/social/list': 'Nobody has one.',
   'DELETE /monitor/operlog/:entries': 'Always refused.',
@@ -221,7 +230,14 @@ const approvingRoutes = [
 ];
 
 /** Routes whose failures have data of their own. */
-const routesWithFailureData = ['POST /system/attach/upload', 'POST /system/user/importData'];
+const routesWithFailureData = [
+  'POST /auth/login',
+  'POST /auth/login/second-factor',
+  'POST /auth/login/second-factor/confirm',
+  'POST /system/attach/upload',
+  'POST /system/user/importData',
+  'POST /system/user/profile/second-factor/confirm',
+];
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {

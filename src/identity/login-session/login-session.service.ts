@@ -20,6 +20,8 @@ export interface SignInOrigin {
   readonly userAgent: string | undefined;
   /** The id of the provider that the user has signed in with; undefined for a password. */
   readonly ssoProvider?: number;
+  /** What the user has proven beside the password; undefined for a password alone. */
+  readonly secondFactor?: string;
 }
 
 export interface OpenedSignIn {
@@ -88,6 +90,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
             clientKey,
             deviceType,
             ...(origin.ssoProvider !== undefined && { ssoProvider: origin.ssoProvider }),
+            ...(origin.secondFactor !== undefined && { secondFactor: origin.secondFactor }),
             ...clientSoftware(origin.userAgent),
           },
         },

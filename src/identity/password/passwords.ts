@@ -42,6 +42,26 @@ export interface PasswordAttempt {
   readonly ip: string | undefined;
   /** The address of the last sign-in of the user: a lock of the account for all addresses leaves it out. */
   readonly lastIp: string | null | undefined;
+  /** A second factor follows: until it is proven, a right password does not reset the count of failures. */
+  readonly isFirstOfTwo?: boolean;
+}
+
+/** An attempt by a user who exists. */
+export function attemptAt(user: AttemptingUser, ip: string | undefined): PasswordAttempt {
+  return {
+    account: accountOf(user.tenantId, user, user.userName),
+    passwordHash: user.passwordHash,
+    ip,
+    lastIp: user.loginIp,
+  };
+}
+
+interface AttemptingUser {
+  readonly tenantId: string;
+  readonly id: number;
+  readonly userName: string;
+  readonly passwordHash: string;
+  readonly loginIp: string | null;
 }
 
 /**
@@ -92,19 +112,30 @@ export class Passwords implements OnModuleInit {
    * while the account is locked for the address, TooManyRequestsError when too many others are verified or wait.
    */
   async verify(attempt: PasswordAttempt, password: string): Promise<boolean> {
-    const { account, passwordHash } = attempt;
+    const { passwordHash } = attempt;
+    return this.count(attempt, async (network) => {
+      const matches = await this.queue.run(network, () =>
+        verify(passwordHash || this.placeholder, password),
+      );
+      return matches && !!passwordHash;
+    });
+  }
+
+  /** Runs a check of a password or code that counts as an attempt at the account. Throws LoginRefusedError while it is locked. */
+  async count(
+    attempt: PasswordAttempt,
+    check: (network: string) => Promise<boolean>,
+  ): Promise<boolean> {
+    const { account } = attempt;
     const network = clientNetwork(attempt.ip);
     const isOwn = !!attempt.lastIp && clientNetwork(attempt.lastIp) === network;
     const key = `${account}:${network}`;
     return this.inSequence(key, async () => {
       await this.refuseLocked(this.lock, key);
       if (!isOwn) await this.refuseLocked(this.accountFailures, account);
-      const matches = await this.queue.run(network, () =>
-        verify(passwordHash || this.placeholder, password),
-      );
-      const right = matches && !!passwordHash;
-      if (right) await this.limiter.reset(this.failures, key);
-      else await this.countFailure(key, isOwn ? undefined : account);
+      const right = await check(network);
+      if (!right) await this.countFailure(key, isOwn ? undefined : account);
+      else if (!attempt.isFirstOfTwo) await this.limiter.reset(this.failures, key);
       return right;
     });
   }
@@ -124,7 +155,7 @@ export class Passwords implements OnModuleInit {
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
       throw new LoginRefusedError(
-        msg`Too many wrong passwords for this user. Wait ${limit.seconds} seconds, then try again.`,
+        msg`Too many wrong passwords or codes for this user. Wait ${limit.seconds} seconds, then try again.`,
       );
     }
   }

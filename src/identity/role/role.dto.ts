@@ -27,6 +27,9 @@ import { SUPERADMIN_ROLE } from './role.entity.js';
 import type { Role } from './role.entity.js';
 
 const STATUS = ['0', '1'];
+const SECOND_FACTOR = ['optional', 'required'];
+const SECOND_FACTOR_MEANING =
+  'required: users of the role need a second factor to sign in with a password';
 
 export class RoleListQuery extends Input({
   ...pageFields('roleName', 'roleKey', 'roleSort', 'status', 'remark', 'createTime', {
@@ -60,6 +63,7 @@ export class NewRoleDto extends Input({
     description: 'Of GET /system/permission/list; system:info:* stands for all that begin so',
   }),
   menuIds: MENU_IDS,
+  secondFactor: OneOf(SECOND_FACTOR, { optional: true, description: SECOND_FACTOR_MEANING }),
   remark: Text({ optional: true, max: 500 }),
 }) {}
 
@@ -72,6 +76,7 @@ export class ChangedRoleDto extends Input({
   status: OneOf(STATUS, { optional: true }),
   permissions: Texts({ optional: true, max: 100, description: 'Default: they stay as they are' }),
   menuIds: MENU_IDS,
+  secondFactor: OneOf(SECOND_FACTOR, { optional: true, description: SECOND_FACTOR_MEANING }),
   remark: Text({ optional: true, max: 500 }),
 }) {}
 
@@ -100,6 +105,7 @@ export class RoleView extends View({
   roleSort: number({ example: 1 }),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   permissions: texts({ example: ['system:model:list'] }),
+  secondFactor: oneOf(SECOND_FACTOR, { description: SECOND_FACTOR_MEANING }),
   dataScope: text({ example: '1', description: 'Always 1, all data; existing consoles read it' }),
   menuCheckStrictly: flag({ example: true, description: 'Always true' }),
   deptCheckStrictly: flag({ example: true, description: 'Always true' }),
@@ -117,6 +123,7 @@ export const roleSheet = sheetOf<RoleView>('Roles', {
   roleSort: 'Order',
   status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
   permissions: 'Permissions',
+  secondFactor: ['Second factor', { optional: 'Optional', required: 'Required' }],
   remark: 'Remark',
   createTime: 'Created',
 });

@@ -33,6 +33,8 @@ export class Role {
   @Integer() roleSort: number;
   @Char(1) status: string;
   @Text({ array: true }) permissions: string[];
+  /** Whether users of the role must have a second factor to sign in with a password. */
+  @Varchar(10, { default: 'optional' }) secondFactor: string;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @Revision() revision: number;

@@ -114,7 +114,10 @@ export class RoleService {
           action: permissions ? 'permission-change' : 'update',
           target: 'role',
           id: roleId,
-          detail: { ...(permissions && { before: before.permissions, after: permissions }) },
+          detail: {
+            ...(permissions && { before: before.permissions, after: permissions }),
+            ...(input.secondFactor && { secondFactor: input.secondFactor }),
+          },
         },
       ],
     );

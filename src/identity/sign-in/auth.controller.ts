@@ -4,11 +4,26 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { OptionalCaller, Public } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersStatus, SmallBody } from '../../platform/http/index.js';
+import { Answers, AnswersStatus, FailsWith, SmallBody } from '../../platform/http/index.js';
 import type { SignInOrigin } from '../login-session/login-session.service.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
+import {
+  ConfirmationDto,
+  EnrolmentDto,
+  EnrolmentView,
+  SecondStepDto,
+  SecondStepView,
+  WrongConfirmationView,
+} from '../second-factor/second-factor.dto.js';
 import { Captcha } from './captcha.js';
-import { CaptchaView, LoginDto, LoginView, RegisterDto, TenantChoicesView } from './login.dto.js';
+import {
+  CaptchaView,
+  EnrolledLoginView,
+  LoginDto,
+  LoginView,
+  RegisterDto,
+  TenantChoicesView,
+} from './login.dto.js';
 import { LoginService } from './login.service.js';
 
 const Origin = createParamDecorator((_: unknown, context: ExecutionContext): SignInOrigin => {
@@ -27,11 +42,38 @@ export class AuthController {
     private readonly captcha: Captcha,
   ) {}
 
-  /** Signs a user in. */
+  /** Signs a user in. Where a second step is needed, code 500 with its challenge in `data`. */
   @Post('login')
   @Answers(LoginView)
+  @FailsWith(SecondStepView)
   login(@Body() body: LoginDto, @Origin() origin: SignInOrigin): Promise<LoginView> {
     return this.logins.signIn(body, origin);
+  }
+
+  /** Proves a second factor, which completes the sign-in. A wrong one answers a new challenge. */
+  @Post('login/second-factor')
+  @Answers(LoginView)
+  @FailsWith(SecondStepView)
+  prove(@Body() body: SecondStepDto, @Origin() origin: SignInOrigin): Promise<LoginView> {
+    return this.logins.prove(body, origin);
+  }
+
+  /** Begins the enrolment of the first second factor, for a user whose role requires one. */
+  @Post('login/second-factor/enrol')
+  @Answers(EnrolmentView)
+  enrol(@Body() body: EnrolmentDto, @Origin() origin: SignInOrigin): Promise<EnrolmentView> {
+    return this.logins.enrol(body, origin);
+  }
+
+  /** Confirms that enrolment, which completes the sign-in. */
+  @Post('login/second-factor/confirm')
+  @Answers(EnrolledLoginView)
+  @FailsWith(WrongConfirmationView)
+  confirm(
+    @Body() body: ConfirmationDto,
+    @Origin() origin: SignInOrigin,
+  ): Promise<EnrolledLoginView> {
+    return this.logins.confirm(body, origin);
   }
 
   /** Ends the sign-in. Succeeds without one, too. */

@@ -6,6 +6,7 @@ import {
   nullable,
   Text,
   text,
+  texts,
   View,
 } from '../../platform/http/index.js';
 import type { Client } from '../client/client.entity.js';
@@ -36,7 +37,7 @@ export class RegisterDto extends Input({
   uuid: Text({ optional: true, max: 64, description: 'The id of the captcha' }),
 }) {}
 
-export class LoginView extends View({
+const loginFields = {
   access_token: text({
     description: 'Send it as `Authorization: Bearer <token>` together with `clientid`',
   }),
@@ -46,6 +47,16 @@ export class LoginView extends View({
   client_id: text(),
   scope: nullable(text()),
   openid: nullable(text()),
+};
+
+export class LoginView extends View(loginFields) {}
+
+/** A sign-in that has enrolled a second factor. */
+export class EnrolledLoginView extends View({
+  ...loginFields,
+  recoveryCodes: texts({
+    description: 'Shown this once. Each replaces the second factor one time',
+  }),
 }) {}
 
 export function toLoginView(token: string, client: Client): LoginView {

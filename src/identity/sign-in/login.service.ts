@@ -22,6 +22,14 @@ import {
 } from '../password/passwords.js';
 import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
+import type {
+  ConfirmationDto,
+  EnrolmentDto,
+  EnrolmentView,
+  SecondStepDto,
+} from '../second-factor/second-factor.dto.js';
+import { SecondFactorRepository } from '../second-factor/second-factor.repository.js';
+import type { FactorState } from '../second-factor/second-factor.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import type { Tenant } from '../tenant/tenant.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
@@ -32,7 +40,14 @@ import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
 import { Captcha } from './captcha.js';
 import { toLoginView } from './login.dto.js';
-import type { LoginDto, LoginView, RegisterDto, TenantChoicesView } from './login.dto.js';
+import type {
+  EnrolledLoginView,
+  LoginDto,
+  LoginView,
+  RegisterDto,
+  TenantChoicesView,
+} from './login.dto.js';
+import { SecondStep } from './second-step.service.js';
 
 const REGISTRATION_LIMIT = { name: 'register', points: 10, seconds: 60 };
 const CHOICES_LIMIT = { name: 'tenant-choices', points: 20, seconds: 60 };
@@ -60,6 +75,8 @@ export class LoginService {
     private readonly passwords: Passwords,
     private readonly captcha: Captcha,
     private readonly sessions: LoginSessionService,
+    private readonly factors: SecondFactorRepository,
+    private readonly secondStep: SecondStep,
     private readonly audit: AuditLog,
     private readonly limiter: RateLimiter,
     @Inject(CONFIG) config: Config,
@@ -72,10 +89,26 @@ export class LoginService {
     await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
     const { client, tenant } = await this.admit(login);
     const { token } = await inTenant(tenant.tenantId, async () => {
-      const user = await this.authenticate(tenant, login, client.clientKey, origin);
+      const { user, factors } = await this.authenticate(tenant, login, client.clientKey, origin);
+      await this.secondStep.requireNone(user, client, factors);
       return this.sessions.open(user, client, origin);
     });
     return toLoginView(token, client);
+  }
+
+  async prove(step: SecondStepDto, origin: SignInOrigin): Promise<LoginView> {
+    await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
+    return this.secondStep.signIn(step, origin);
+  }
+
+  async enrol(enrolment: EnrolmentDto, origin: SignInOrigin): Promise<EnrolmentView> {
+    await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
+    return this.secondStep.enrol(enrolment);
+  }
+
+  async confirm(confirmation: ConfirmationDto, origin: SignInOrigin): Promise<EnrolledLoginView> {
+    await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
+    return this.secondStep.confirm(confirmation, origin);
   }
 
   /** The tenants to choose from: all for a super administrator, otherwise those with the domain of the page, or all that allow sign-ins. */
@@ -169,13 +202,16 @@ export class LoginService {
     return tenant;
   }
 
-  /** Unknown and disabled users and service accounts are refused with the same message and in the same time as a wrong password. */
+  /**
+   * Unknown and disabled users and service accounts are refused with the same message and in the same time as a wrong
+   * password. The state of second factors is read for every name, and only a right password reveals it.
+   */
   private async authenticate(
     tenant: Tenant,
     { username, password }: LoginDto,
     clientKey: string,
     origin: SignInOrigin,
-  ): Promise<User> {
+  ): Promise<{ readonly user: User; readonly factors: FactorState }> {
     const { tenantId } = tenant;
     if (!username || !password) {
       throw new InvalidInputError(msg`username and password are required to sign in.`);
@@ -183,16 +219,18 @@ export class LoginService {
     const user = await this.users.byName(tenantId, username);
     const canSignIn = user?.status === '0' && user.userType !== SERVICE_ACCOUNT;
     const enabled = canSignIn ? user : undefined;
+    const factors = await this.factors.state(tenantId, user?.id ?? 0);
     const attempt = {
       account: accountOf(tenantId, user, await this.users.foldedName(username)),
       passwordHash: enabled?.passwordHash,
       ip: origin.ip,
       lastIp: user?.loginIp,
+      isFirstOfTwo: factors.kinds.length > 0,
     };
     const right = await this.passwords.verify(attempt, password);
     // This comes last, so that only a caller who knows the password learns whether it may be used.
     const refused = right && enabled && !(await this.policy.mayUsePassword(tenant, enabled));
-    if (right && enabled && !refused) return enabled;
+    if (right && enabled && !refused) return { user: enabled, factors };
     await this.audit.record(
       { tenantId, userName: username },
       {

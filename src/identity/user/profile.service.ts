@@ -9,7 +9,7 @@ import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
-import { accountOf, Passwords } from '../password/passwords.js';
+import { attemptAt, Passwords } from '../password/passwords.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { Avatars } from './avatars.js';
 import type { OwnPasswordDto, ProfileDto } from './user.dto.js';
@@ -98,13 +98,7 @@ export class ProfileService {
     ip: string | undefined,
   ): Promise<boolean> {
     const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
-    const attempt = {
-      account: accountOf(tenantId, user, user.userName),
-      passwordHash: user.passwordHash,
-      ip,
-      lastIp: user.loginIp,
-    };
-    return this.passwords.verify(attempt, password);
+    return this.passwords.verify(attemptAt(user, ip), password);
   }
 
   private async ownAccount({ homeTenantId, userId }: Caller) {

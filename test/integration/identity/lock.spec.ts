@@ -15,7 +15,7 @@ import { eventually } from '../../support/wait.js';
 const WRONG = { code: 500, msg: 'The user name or the password is wrong.', data: null };
 const LOCKED = {
   code: 500,
-  msg: 'Too many wrong passwords for this user. Wait 600 seconds, then try again.',
+  msg: 'Too many wrong passwords or codes for this user. Wait 600 seconds, then try again.',
   data: null,
 };
 

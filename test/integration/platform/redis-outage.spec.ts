@@ -20,7 +20,7 @@ const redisUrl = process.env['REDIS_URL'];
 const overRedis = redisUrl ? describe : describe.skip;
 
 const WRONG = 'The user name or the password is wrong.';
-const LOCKED = 'Too many wrong passwords for this user. Wait 600 seconds, then try again.';
+const LOCKED = 'Too many wrong passwords or codes for this user. Wait 600 seconds, then try again.';
 
 overRedis('Redis that goes away', () => {
   let store: OwnStore;

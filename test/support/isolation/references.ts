@@ -843,6 +843,7 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'DELETE /system/user/:userIds': { userIds: { kind: user, several: true } },
+  'DELETE /system/user/:userId/second-factor': { userId: { kind: user } },
 
   'GET /system/client/list': {
     clientId: { kind: clientNumber, query: (id) => `clientId=${id}` },
@@ -891,6 +892,7 @@ export const noReferences: Record<string, string> = {
   'POST /auth/sso/exchange clientId': 'As at the login.',
   'POST /auth/sso/:provider/backchannel-logout provider':
     'Only what this provider has signed ends its sign-ins.',
+  'POST /system/user/profile/second-factor/remove id': 'Only an own factor is removed.',
   'GET /scim/v2/ResourceTypes/:resourceType resourceType': 'A name of a fixed document.',
   'GET /scim/v2/Schemas/:urn urn': 'The same.',
   'POST /scim/v2/Users externalId': 'The id that the directory gives.',

@@ -32,6 +32,7 @@ import { focusFirstInvalid, FormFailure, LeaveGuard } from '../ui/form';
 import { Page } from '../ui/page';
 import { Connections, useConnections } from './connections';
 import { OwnSignIns } from './own-sign-ins';
+import { SecondFactors } from './second-factors';
 import styles from './account.module.css';
 
 /** The page where users view and change their own account. */
@@ -55,6 +56,9 @@ export default function AccountPage() {
       </Section>
       <Section title={t('password.title')}>
         <Password userName={profile.data?.user.userName ?? ''} />
+      </Section>
+      <Section title={t('second.title')}>
+        <SecondFactors />
       </Section>
       {connections.length > 0 && (
         <Section title={t('connections.title')}>

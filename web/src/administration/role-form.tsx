@@ -5,6 +5,7 @@ import {
   NumberInput,
   SimpleGrid,
   Stack,
+  Switch,
   Text,
   Textarea,
   TextInput,
@@ -51,6 +52,7 @@ export function RoleForm({ permissions, role, copied }: Props) {
       roleKey: edited?.roleKey ?? '',
       roleSort: source?.roleSort ?? 0,
       remark: source?.remark ?? '',
+      secondFactor: source?.secondFactor ?? 'optional',
       permissions: initialPermissions,
     };
   };
@@ -135,6 +137,14 @@ export function RoleForm({ permissions, role, copied }: Props) {
               maxRows={5}
               maxLength={500}
               {...form.getInputProps('remark')}
+            />
+            <Switch
+              label={t('roles.secondFactor')}
+              description={t('roles.secondFactorHelp')}
+              checked={form.values.secondFactor === 'required'}
+              onChange={({ currentTarget }) =>
+                form.setFieldValue('secondFactor', currentTarget.checked ? 'required' : 'optional')
+              }
             />
           </SimpleGrid>
         </fieldset>

@@ -4,6 +4,7 @@ import {
   IconKey,
   IconLogin2,
   IconPlugConnectedX,
+  IconShieldOff,
   IconTableImport,
   IconUsers,
 } from '@tabler/icons-react';
@@ -58,6 +59,19 @@ export default function UsersPage() {
     });
   };
 
+  const removeSecondFactor = useAction(
+    ({ userId }: UserView) => plinth.secondFactorUserRemove({ path: { userId } }),
+    { changes: [['sign-ins']], done: t('users.secondFactor.done') },
+  );
+  const askToRemoveSecondFactor = (user: UserView): void => {
+    const name = user.userName;
+    confirmDestruction({
+      title: t('users.secondFactor.title', { name }),
+      body: t('users.secondFactor.body', { name }),
+      action: t('users.secondFactor.action'),
+      run: () => removeSecondFactor.mutateAsync(user),
+    });
+  };
   const roleChoices = (roles.data ?? []).map(({ roleId, roleName }) => ({
     value: String(roleId),
     label: roleName,
@@ -160,6 +174,11 @@ export default function UsersPage() {
           {canEdit && !isMe(user) && (
             <MenuItem icon={IconPlugConnectedX} onClick={() => askToDisconnect(user)}>
               {t('users.disconnect.open')}
+            </MenuItem>
+          )}
+          {canEdit && !isMe(user) && (
+            <MenuItem icon={IconShieldOff} onClick={() => askToRemoveSecondFactor(user)}>
+              {t('users.secondFactor.open')}
             </MenuItem>
           )}
           {may('monitor:online:list') && (

@@ -10,13 +10,15 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import type { LoginView, SecondStepView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { CLIENT_ID } from '../app/client-id';
-import { session } from '../app/session';
+import { claimsOf, session } from '../app/session';
 import { messageOf } from '../ui/states';
+import { SecondStep, secondStepOf } from './second-step';
 import styles from './sign-in.module.css';
 import { exchangeCode, hasCode, Providers, Refusal } from './sso';
 
@@ -39,6 +41,7 @@ export function SignInForm({ ssoError, tenantId, userName, returnTo, onDone }: P
   const [failure, setFailure] = useState<string>();
   const [running, setRunning] = useState(hasCode);
   const [withPassword, setWithPassword] = useState(false);
+  const [step, setStep] = useState<SecondStepView>();
   const tenants = useQuery({
     queryKey: ['sign-in', 'tenants'],
     queryFn: ({ signal }) => plinth.authTenants({ signal }),
@@ -81,6 +84,11 @@ export function SignInForm({ ssoError, tenantId, userName, returnTo, onDone }: P
   });
   useEffect(() => void finish(), []);
 
+  const begin = ({ access_token: token, client_id: clientId }: LoginView): void => {
+    session.begin({ token, clientId, tenantId: claimsOf(token).tenantId });
+    onDone();
+  };
+
   const submit = form.onSubmit(async ({ code, ...given }) => {
     setRunning(true);
     setFailure(undefined);
@@ -89,17 +97,24 @@ export function SignInForm({ ssoError, tenantId, userName, returnTo, onDone }: P
         ? { code, uuid: captcha.data.uuid ?? '' }
         : {};
       const body = { ...given, ...captchaFields, clientId: CLIENT_ID, grantType: 'password' };
-      const { access_token: token, client_id: clientId } = await plinth.authLogin({ body });
-      session.begin({ token, clientId, tenantId: given.tenantId });
-      onDone();
+      begin(await plinth.authLogin({ body }));
     } catch (error) {
-      setFailure(messageOf(error));
+      const next = secondStepOf(error);
+      if (next) setStep(next);
+      else setFailure(messageOf(error));
       setRunning(false);
       form.setFieldValue('code', '');
       void captcha.refetch();
     }
   });
 
+  if (step) {
+    const back = (reason?: string): void => {
+      setStep(undefined);
+      setFailure(reason);
+    };
+    return <SecondStep step={step} onSignedIn={begin} onBack={back} />;
+  }
   return (
     <>
       {ssoError && !failure && <Refusal reason={ssoError} />}

@@ -41,8 +41,28 @@ export const identity = {
   'Too many sign-ins at the same time. Try again in {0} second.':
     '同时登录的人数过多。请 {0} 秒后再试。',
   'The user name or the password is wrong.': '用户名或密码错误。',
-  'Too many wrong passwords for this user. Wait {0} seconds, then try again.':
-    '该用户密码错误次数过多。请等待 {0} 秒后再试。',
+  'Too many wrong passwords or codes for this user. Wait {0} seconds, then try again.':
+    '该用户的密码或验证码错误次数过多。请等待 {0} 秒后再试。',
+  'Your user has a second factor. Enter its code. If this client does not ask for one, sign in at the console of this service.':
+    '您的用户启用了双重验证。请输入验证码。如果此客户端不要求输入验证码，请在此服务的控制台登录。',
+  'The second factor is wrong or was used already. Try again with a new code.':
+    '双重验证失败，或验证码已被使用。请用新的验证码重试。',
+  'Your role requires a second factor, and you have none. Sign in at the console of this service to set one up.':
+    '您的角色要求双重验证，而您尚未设置。请在此服务的控制台登录并设置。',
+  'This step has expired or was used already. Start again.': '此步骤已过期或已被使用。请重新开始。',
+  "The browser's answer does not fit. Start again.": '浏览器的应答无效。请重新开始。',
+  'The code is wrong. Check the clock of the device, and enter the code that it shows now.':
+    '验证码错误。请检查设备的时间，并输入当前显示的验证码。',
+  'Browsers use security keys only at an address with https and a domain. Use an authenticator app instead.':
+    '浏览器只在使用 https 和域名的地址上支持安全密钥。请改用身份验证器应用。',
+  'You have {0} second factors, which is the limit. Remove one first.':
+    '您已有 {0} 个双重验证方式，达到上限。请先移除一个。',
+  'Your role requires a second factor. Add another one before you remove this.':
+    '您的角色要求双重验证。请先添加另一个验证方式，再移除此项。',
+  'You have no second factor. Add one first.': '您没有双重验证方式。请先添加。',
+  'Enter your password or a code of your second factor.': '请输入密码或双重验证的验证码。',
+  'The code is wrong or was used already. Enter a new one.':
+    '验证码错误或已被使用。请输入新的验证码。',
   'menuIds: {0} is not an entry of the tree. Load GET /system/menu/treeselect again.':
     'menuIds：{0} 不是菜单树中的条目。请重新加载 GET /system/menu/treeselect。',
   'dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.':
@@ -205,6 +225,8 @@ export const identity = {
   'The user': '用户',
   'The connection': '关联',
   'reset the password of': '重置自己的密码',
+  'remove the second factor of': '移除自己的双重验证方式',
+  'The second factor': '双重验证方式',
   disconnect: '取消自己的关联',
   delete: '删除自己',
   'change the roles of': '更改自己的角色',
