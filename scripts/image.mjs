@@ -1,8 +1,8 @@
 // Follows the Dockerfile without Docker: `node scripts/image.mjs <folder>` leaves the last stage's files in <folder>.
 // It runs the lines that decide what is in the image (WORKDIR, COPY and RUN npm) and names the others that it left out.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { root } from './prepare.mjs';
 
 /** They say how the container runs, or what a build can be given, not what is in it. */
@@ -24,7 +24,7 @@ for (const line of instructions()) {
   else throw new Error(`scripts/image.mjs does not know the instruction ${word}.`);
 }
 const last = stages.at(-1);
-cpSync(inStage(last, last.workdir), target, { recursive: true, verbatimSymlinks: true });
+renameSync(inStage(last, last.workdir), target);
 console.log(`The image's ${last.workdir} is in ${target}`);
 
 function instructions() {
@@ -56,6 +56,8 @@ function copy(words) {
     const source = from ? inStage(from, path) : join(root, path);
     if (!existsSync(source)) throw new Error(`COPY ${path}: there is no such file.`);
     const destination = inStage(stage, to.endsWith('/') ? join(to, basename(path)) : to);
+    // The stages are folders of one file system, and none changes its files after they were copied from it.
+    if (from && link(source, destination)) continue;
     cpSync(source, destination, { recursive: true, verbatimSymlinks: true, filter: isKept });
   }
 }
@@ -85,10 +87,12 @@ function linkPackages() {
   const target = inStage(stages.at(-1), '.');
   return ['node_modules', join('web', 'node_modules')]
     .filter((folder) => existsSync(join(root, folder)))
-    .every((folder) => {
-      const { status } = spawnSync('cp', ['-al', join(root, folder), join(target, folder)]);
-      return status === 0;
-    });
+    .every((folder) => link(join(root, folder), join(target, folder)));
+}
+
+function link(source, destination) {
+  mkdirSync(dirname(destination), { recursive: true });
+  return spawnSync('cp', ['-alT', source, destination]).status === 0;
 }
 
 /** Gives the stage what this tree has built. The build keeps it only where the stage's sources have the same digest. */

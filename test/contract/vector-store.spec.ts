@@ -95,10 +95,11 @@ async function hasPgvector(url: string): Promise<boolean> {
   }
 }
 
-describeVectorStore('exact, embedded', () => startExact());
-describeVectorStore('pgvector, embedded', () => startPgvector());
 describeVectorStore('qdrant, on the stand-in', startStandIn);
-if (server !== undefined) {
+if (server === undefined) {
+  describeVectorStore('exact, embedded', () => startExact());
+  describeVectorStore('pgvector, embedded', () => startPgvector());
+} else {
   describeVectorStore('exact, on PostgreSQL', () => startExact(server));
   if (await hasPgvector(server)) {
     describeVectorStore('pgvector, on PostgreSQL', () => startPgvector(server));

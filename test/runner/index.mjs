@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import { Worker } from 'jest-worker';
+import { serviceFlags } from '../../scripts/prepare.mjs';
 import { longestFirst, writeCpu, writeDurations } from './durations.mjs';
 
 const workerPath = fileURLToPath(new URL('worker.mjs', import.meta.url));
@@ -54,6 +55,7 @@ export default class TestRunner {
       forkOptions: {
         stdio: 'pipe',
         serialization: 'advanced',
+        execArgv: serviceFlags,
         env: { ...process.env, NODE_OPTIONS: nodeOptions },
       },
     });
