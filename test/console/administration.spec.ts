@@ -228,6 +228,53 @@ describeConsole('the pages of administration and the account', () => {
     expect(after.data.permissions).toEqual(['system:dict:list']);
   });
 
+  it('adds a group with users and groups as members, and shows those of other sources', async () => {
+    const member = await makeUser(console.plinth, root, 'gina');
+    const { status } = await root.raw('POST', '/scim/v2/Groups', { displayName: 'Directory team' });
+    expect(status).toBe(201);
+    await page.goto('/groups');
+    await row('Directory team').getByText('Directory (SCIM)').waitFor();
+    await expectNoViolations(page);
+    await button('Add group').click();
+    await button('Add group', dialog()).click();
+    await dialog().getByText('Enter a name.').waitFor();
+    await dialog().getByRole('textbox', { name: 'Name' }).fill('Legal');
+    await expectNoViolations(page);
+    await button('Add group', dialog()).click();
+    await page.getByText('The group is added.').waitFor();
+
+    await choose('Legal', 'Members');
+    await heading('Legal').waitFor();
+    await page.getByText('No members yet').waitFor();
+    await button('Add members').first().click();
+    await dialog().getByLabel('Users', { exact: true }).and(page.locator('input')).fill('gina');
+    await page.getByRole('option', { name: 'gina' }).click();
+    await page.keyboard.press('Tab');
+    await dialog().getByLabel('Groups', { exact: true }).and(page.locator('input')).fill('Direct');
+    await page.getByRole('option', { name: 'Directory team' }).click();
+    await page.keyboard.press('Tab');
+    await expectNoViolations(page);
+    await button('Add members', dialog()).click();
+    await row('Directory team').getByText('Group', { exact: true }).waitFor();
+    await row('gina').waitFor();
+    await expectNoViolations(page);
+    const query = `userId=${member.id}`;
+    const { rows } = done(await root.get<{ displayName: string }[]>(`/system/group/list?${query}`));
+    expect(rows).toMatchObject([{ displayName: 'Legal' }]);
+
+    await choose('gina', 'Remove member');
+    await button('Remove member', dialog()).click();
+    await gone(row('gina'));
+    await page.goto('/groups');
+    await choose('Directory team', 'Members');
+    await page.getByText('This group comes from a directory by SCIM.').waitFor();
+    expect(await button('Add members').count()).toBe(0);
+    await page.goto('/groups');
+    await choose('Legal', 'Delete group');
+    await button('Delete group', dialog()).click();
+    await gone(row('Legal'));
+  });
+
   it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {
     await page.goto('/tenants');
     await row('000000').waitFor();

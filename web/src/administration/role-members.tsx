@@ -1,8 +1,6 @@
-import { Alert, Button, Group, Modal, MultiSelect, Stack, Text } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { IconUserMinus, IconUserPlus, IconUsers } from '@tabler/icons-react';
 import type { RoleView, UserView } from '@plinth/client';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { QueryKey } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -14,6 +12,8 @@ import { useAction } from '../ui/action';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/states';
 import { FormFailure } from '../ui/form';
+import { MemberPicker } from './member-picker';
+import type { Choice } from './member-picker';
 
 /** Query key prefix for the members of a role. */
 function membersKey(roleId: number): string {
@@ -100,24 +100,11 @@ interface AddProps {
   readonly onClose: () => void;
 }
 
-const SEARCH_PAUSE_MS = 250;
-
 function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
   const { t } = useTranslation('administration');
   const { user: me } = useMe();
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
-  const [search, setSearch] = useState('');
-  const [searchText] = useDebouncedValue(search, SEARCH_PAUSE_MS);
   const [failure, setFailure] = useState<unknown>();
-  const candidates = useQuery({
-    queryKey: [membersKey(roleId), 'candidates', searchText],
-    queryFn: ({ signal }) =>
-      plinth.roleMemberCandidates({
-        query: { roleId, pageSize: 50, ...(searchText && { userName: searchText }) },
-        signal,
-      }),
-    placeholderData: keepPreviousData,
-  });
   const add = useAction(
     () => plinth.roleMemberAddAll({ query: { roleId, userIds: [...names.keys()].map(Number) } }),
     {
@@ -127,14 +114,11 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
       onFailure: setFailure,
     },
   );
-  const options = (candidates.data?.rows ?? [])
-    .filter(({ userId }) => userId !== me?.userId)
-    .map(({ userId, userName, nickName }) => ({
-      value: String(userId),
-      label: userName === nickName ? userName : `${userName} (${nickName})`,
-    }));
-  const chosen = [...names].map(([value, label]) => ({ value, label }));
-  const choices = [...chosen, ...options.filter(({ value }) => !names.has(value))];
+  const candidates = async (userName: string, signal: AbortSignal) => {
+    const query = { roleId, pageSize: 50, ...(userName && { userName }) };
+    const { rows } = await plinth.roleMemberCandidates({ query, signal });
+    return rows.filter(({ userId }) => userId !== me?.userId).map(userChoice);
+  };
   return (
     <Modal opened onClose={onClose} title={t('members.addTo', { role: roleName })}>
       <form
@@ -144,26 +128,15 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
         }}
       >
         <Stack>
-          <MultiSelect
+          <MemberPicker
             label={t('members.users')}
             description={t('members.usersHelp')}
-            data={choices}
-            searchable
-            searchValue={search}
-            onSearchChange={setSearch}
-            nothingFoundMessage={t('members.noUser')}
-            value={[...names.keys()]}
-            onChange={(values) =>
-              setNames(
-                new Map(
-                  values.map((value) => [
-                    value,
-                    choices.find((one) => one.value === value)?.label ?? value,
-                  ]),
-                ),
-              )
-            }
-            data-autofocus
+            nothingFound={t('members.noUser')}
+            queryKey={[membersKey(roleId), 'candidates']}
+            load={candidates}
+            chosen={names}
+            onChange={setNames}
+            autoFocus
           />
           {failure !== undefined && <FormFailure error={failure} />}
           <Group justify="flex-end">
@@ -178,4 +151,10 @@ function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
       </form>
     </Modal>
   );
+}
+
+/** A user to choose. */
+export function userChoice({ userId, userName, nickName }: UserView): Choice {
+  const label = userName === nickName ? userName : `${userName} (${nickName})`;
+  return { value: String(userId), label };
 }

@@ -19,6 +19,7 @@ import {
   IconThumbUp,
   IconUserCheck,
   IconUsers,
+  IconUsersGroup,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import type app from './texts.en.json';
@@ -54,6 +55,7 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/models', 'models', IconCpu, 'system:model:list'),
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
+  entry('/groups', 'groups', IconUsersGroup, 'system:group:list'),
   entry('/keys', 'keys', IconKey, 'system:apikey:others'),
   entry('/sso', 'sso', IconUserCheck, 'system:sso:list'),
   entry('/tenants', 'tenants', IconBuilding, 'system:tenant:list'),

@@ -16,6 +16,7 @@ import {
   IconShieldLock,
   IconUpload,
   IconUser,
+  IconUsersGroup,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -153,6 +154,18 @@ const KINDS = {
           id: `role ${roleId}`,
           label: roleName,
           path: `/roles/${roleId}`,
+        }),
+      ),
+  },
+  groups: {
+    icon: IconUsersGroup,
+    permissions: ['system:group:list'],
+    read: async (text, signal) =>
+      (await plinth.groupList({ query: { ...first, displayName: text }, signal })).rows.map(
+        ({ groupId, displayName }) => ({
+          id: `group ${groupId}`,
+          label: displayName,
+          path: `/groups/${groupId}`,
         }),
       ),
   },
