@@ -30,6 +30,7 @@ import {
 import { UpstreamHealth } from './calls/upstream.health.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelService } from './model.service.js';
+import { PriceVersionView } from '../usage/index.js';
 import {
   CooldownView,
   ModelEntryView,
@@ -96,6 +97,17 @@ export class ModelController {
     return cooldowns.map(({ milliseconds, ...one }) => {
       return CooldownView.of({ ...one, seconds: Math.ceil(milliseconds / 1_000) });
     });
+  }
+
+  /** The versions of a model's prices with their dates and sources, the latest first. Calls keep the version that they had. */
+  @Get(':id/prices')
+  @RequirePermission('system:model:query')
+  @AnswersArray(PriceVersionView)
+  prices(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+  ): Promise<PriceVersionView[]> {
+    return this.models.priceVersions(caller, id);
   }
 
   /** Creates a model. Its service is not called. */

@@ -3,7 +3,6 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
   BasedOnRevision,
-  Decimal,
   Flag,
   Id,
   Ids,
@@ -18,7 +17,8 @@ import {
 } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
-import { MAX_PRICE, MIN_AMOUNT } from '../usage/index.js';
+import { ContextTiers, priceFields, ServiceTierFactors } from '../usage/index.js';
+import type { ContextTierBody, ServiceTierBody } from '../usage/index.js';
 import { MODEL_CATEGORIES } from './model.entity.js';
 
 const INTEGER = 2_147_483_647;
@@ -178,63 +178,7 @@ const modelFields = {
     description:
       'true: below /v1, a parameter that the model does not know is refused with its name. Default false: it is left out and named in the header x-plinth-ignored',
   }),
-  inputPrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: `Per million tokens read${UNKNOWN}`,
-  }),
-  outputPrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: `Per million tokens written${UNKNOWN}`,
-  }),
-  cachedInputPrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: 'Per million tokens read from the cache of the service; empty: as other tokens',
-  }),
-  imagePrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: `Per image${UNKNOWN}`,
-  }),
-  secondPrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: `Per second of video, or of sound that is transcribed${UNKNOWN}`,
-  }),
-  characterPrice: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: MAX_PRICE,
-    smallest: MIN_AMOUNT,
-    description: `Per million characters spoken${UNKNOWN}`,
-  }),
-  batchPriceFactor: Decimal({
-    optional: true,
-    clearable: true,
-    min: 0,
-    max: 1,
-    smallest: 0.001,
-    description:
-      'What a call of a batch costs, as a part of these prices, such as 0.5; empty: as any other call',
-  }),
+  ...priceFields,
 };
 
 export class CreateModelBody extends Input({
@@ -245,6 +189,12 @@ export class CreateModelBody extends Input({
 }) {
   @ModelKeyList()
   keys?: ModelKeyBody[];
+
+  @ContextTiers()
+  contextTiers?: ContextTierBody[];
+
+  @ServiceTierFactors()
+  serviceTierFactors?: ServiceTierBody[];
 }
 
 /** Fields that are absent or null stay as they are; an empty text empties its field, apiKey excepted. */
@@ -258,6 +208,12 @@ export class UpdateModelBody extends Input({
 }) {
   @ModelKeyList()
   keys?: ModelKeyBody[];
+
+  @ContextTiers()
+  contextTiers?: ContextTierBody[];
+
+  @ServiceTierFactors()
+  serviceTierFactors?: ServiceTierBody[];
 }
 
 export class BatchKeyBody extends Input({

@@ -1,5 +1,6 @@
 import { Entity } from 'typeorm';
 import type { AuthType } from '../provider/index.js';
+import { Prices } from '../usage/index.js';
 import { isBlank } from '../platform/http/index.js';
 import {
   Bigint,
@@ -10,7 +11,6 @@ import {
   Integer,
   Jsonb,
   nullable,
-  Numeric,
   Revision,
   TenantId,
   Text,
@@ -144,7 +144,7 @@ const ids = {
 
 /** A model of a provider. The optional facts at the end are null where they are unknown. */
 @Entity({ name: 'model' })
-export class Model {
+export class Model extends Prices {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
 
@@ -174,14 +174,6 @@ export class Model {
   @Flag(nullable) supportsVision: boolean | null;
   /** Requests of the compatible API are refused where the model does not know one of their parameters. */
   @Flag({ default: false }) strictParameters: boolean;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) inputPrice: number | null;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) outputPrice: number | null;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) cachedInputPrice: number | null;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) imagePrice: number | null;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) secondPrice: number | null;
-  @Numeric({ precision: 14, scale: 6, nullable: true }) characterPrice: number | null;
-  /** The price of a batched call, as a fraction of these prices; null: the same price. */
-  @Numeric({ precision: 4, scale: 3, nullable: true }) batchPriceFactor: number | null;
   /** The row of model_price with these prices; null without any. */
   @Bigint(nullable) priceVersion: number | null;
   /** Learned from calls: a refused parameter to its replacement, or a limit of the service. */

@@ -10,6 +10,7 @@ import { Model, ModelKey, storedCategory } from './model.entity.js';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import type { Page } from '../platform/http/index.js';
+import { AMOUNTS, ModelPrice, PRICE_FIELDS, priceColumn } from '../usage/index.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
 
 /** Decides which tenants may call models with the identity that the cloud gave to this host. */
@@ -181,12 +182,15 @@ type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 @Injectable()
 export class ModelRepository {
   readonly models: TenantScoped<Model>;
+  private readonly prices: TenantScoped<ModelPrice>;
 
   constructor(
     private readonly database: Database,
     private readonly vault: CredentialVault,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     this.models = new TenantScoped(database, Model, msg`The model`);
+    this.prices = new TenantScoped(database, ModelPrice, msg`The price`);
   }
 
   /** Lists models, newest first. */
@@ -320,9 +324,15 @@ export class ModelRepository {
     );
   }
 
+  /** The versions of the model's prices, the latest first, of many the latest. */
+  async priceVersions(tenantId: string, modelId: number): Promise<ModelPrice[]> {
+    return this.prices.choices(tenantId, { modelId }, { id: 'DESC' });
+  }
+
   /** Begins a new version of the record's current prices. */
   async beginPrices({ tenantId, userId }: Caller, id: number): Promise<void> {
-    await this.database.query(BEGIN_PRICES, [tenantId, id, userId]);
+    const { CURRENCY } = this.config;
+    await this.database.query(BEGIN_PRICES, [tenantId, id, userId, CURRENCY]);
   }
 
   /** Returns false when the model is gone, or has a value already. */
@@ -429,15 +439,16 @@ const LEAVE_LISTS = `
             WHERE NOT fallback = ANY ($2::bigint[]) ORDER BY place)
    WHERE tenant_id = $1 AND fallback_ids && $2::bigint[]`;
 
+const PRICE_COLUMNS = PRICE_FIELDS.map(priceColumn).join(', ');
+/** The currency of the installation is stored as null: limits count that alone. */
+const PRICE_VALUES = PRICE_COLUMNS.replace('currency', 'nullif(currency, $4)');
+
 const BEGIN_PRICES = `
   WITH version AS (
-    INSERT INTO model_price (tenant_id, model_id, model_name, input_price, output_price, cached_input_price, image_price,
-                             second_price, character_price, batch_price_factor, create_by)
-    SELECT tenant_id, id, model_name, input_price, output_price, cached_input_price, image_price, second_price,
-           character_price, batch_price_factor, $3
+    INSERT INTO model_price (tenant_id, model_id, model_name, ${PRICE_COLUMNS}, create_by)
+    SELECT tenant_id, id, model_name, ${PRICE_VALUES}, $3
       FROM model
-     WHERE tenant_id = $1 AND id = $2 AND coalesce(input_price, output_price, cached_input_price, image_price,
-                                                   second_price, character_price) IS NOT NULL
+     WHERE tenant_id = $1 AND id = $2 AND coalesce(${AMOUNTS.map(priceColumn).join(', ')}) IS NOT NULL
     RETURNING id)
   UPDATE model SET price_version = (SELECT id FROM version) WHERE tenant_id = $1 AND id = $2`;
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InvalidInputError } from '../platform/error/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
@@ -37,6 +38,7 @@ import type {
 import { hasFallbacks, storedCategory } from './model.entity.js';
 import type { Model, ModelKey } from './model.entity.js';
 import type { LostUses, ModelValues, WrittenKey } from './model.repository.js';
+import { AMOUNTS, PRICE_FIELDS, PriceVersionView } from '../usage/index.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 
@@ -141,6 +143,13 @@ export class ModelService {
     return this.view(caller.tenantId, id);
   }
 
+  /** The versions of the prices, the latest first. */
+  async priceVersions(caller: Caller, id: number): Promise<PriceVersionView[]> {
+    await this.get(caller, id);
+    const versions = await this.models.priceVersions(caller.tenantId, id);
+    return versions.map((version) => PriceVersionView.of(version));
+  }
+
   async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'models', msg`models`);
@@ -154,7 +163,7 @@ export class ModelService {
       await this.checkFallbacks(tenantId, { ...body, ...values }, { hasKeys });
       const id = await this.models.insert(tenantId, values, apiKey);
       if (keys.length > 0) await this.keys.replace(tenantId, id, keys);
-      if (PRICES.some((price) => typeof values[price] === 'number')) {
+      if (AMOUNTS.some((price) => typeof values[price] === 'number')) {
         await this.models.beginPrices(caller, id);
       }
       const { providerCode, category, modelName } = body;
@@ -202,7 +211,7 @@ export class ModelService {
       await this.models.update(tenantId, id, { ...values, ...learned }, apiKey);
       if (keys) await this.keys.replace(tenantId, id, keys);
       // Recorded calls keep the previous version.
-      if (PRICES.some((price) => after[price] !== before[price])) {
+      if (PRICE_FIELDS.some((price) => !isDeepStrictEqual(after[price], before[price]))) {
         await this.models.beginPrices(caller, id);
       }
       await this.record(caller, 'update', id, {
@@ -409,16 +418,6 @@ export class ModelService {
   }
 }
 
-const PRICES = [
-  'inputPrice',
-  'outputPrice',
-  'cachedInputPrice',
-  'imagePrice',
-  'secondPrice',
-  'characterPrice',
-  'batchPriceFactor',
-] as const satisfies readonly (keyof ModelValues)[];
-
 /** Fields whose change invalidates the findings about the service. */
 const SERVICE_FIELDS = ['providerCode', 'category', 'modelName', 'apiHost'] as const;
 
@@ -490,11 +489,20 @@ function readModel(
   if (values.modelName) values.modelName = values.modelName.trim();
   if (values.apiHost) values.apiHost = values.apiHost.trim();
   if (values.fallbackIds) values.fallbackIds = [...new Set(values.fallbackIds)];
+  const { contextTiers, serviceTierFactors } = values;
+  if (contextTiers) values.contextTiers = contextTiers.map(stored);
+  if (serviceTierFactors) values.serviceTierFactors = serviceTierFactors.map(stored);
   return {
     values,
     apiKey: readKey(apiKey, authType),
     keys: keys?.map((key) => readFurtherKey(key, authType)),
   };
+}
+
+/** A nested object of a body as its column holds it, without the fields that were not given. */
+function stored<Value extends object>(value: Value): Value {
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined && field !== null);
+  return Object.fromEntries(fields) as Value;
 }
 
 function readFurtherKey(
@@ -536,6 +544,6 @@ function readKey(apiKey: string | null | undefined, authType: AuthType = 'bearer
 
 function changedFields(before: Model, values: ModelValues): string[] {
   return (Object.keys(values) as (keyof ModelValues)[]).filter(
-    (field) => String(values[field]) !== String(before[field]),
+    (field) => !isDeepStrictEqual(values[field], before[field]),
   );
 }

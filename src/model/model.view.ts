@@ -1,6 +1,5 @@
 import {
   recordRevision,
-  decimal,
   flag,
   integer,
   integers,
@@ -13,6 +12,7 @@ import {
   View,
 } from '../platform/http/index.js';
 import { AUTH_TYPES } from '../provider/index.js';
+import { priceViews } from '../usage/index.js';
 import type { AuthType } from '../provider/index.js';
 import { labelOf } from './model.entity.js';
 import type { Model, ModelKey } from './model.entity.js';
@@ -50,13 +50,7 @@ export class ModelView extends View({
   strictParameters: flag({
     description: 'Whether a parameter that the model does not know is refused',
   }),
-  inputPrice: nullable(decimal({ ...unknown })),
-  outputPrice: nullable(decimal({ ...unknown })),
-  cachedInputPrice: nullable(decimal({ description: 'null: as other tokens' })),
-  imagePrice: nullable(decimal({ ...unknown })),
-  secondPrice: nullable(decimal({ ...unknown })),
-  characterPrice: nullable(decimal({ ...unknown })),
-  batchPriceFactor: nullable(decimal({ description: 'null: as any other call' })),
+  ...priceViews,
   revision: recordRevision(),
   createTime: time(),
   updateTime: time(),
@@ -77,10 +71,19 @@ export const modelSheet = sheetOf<ModelView>('Models', {
   inputPrice: 'Input price',
   outputPrice: 'Output price',
   cachedInputPrice: 'Cached input price',
+  cacheWritePrice: 'Cache write price',
+  cacheWriteHourPrice: 'Cache write price, 1 hour',
+  audioInputPrice: 'Audio input price',
+  audioOutputPrice: 'Audio output price',
   imagePrice: 'Image price',
   secondPrice: 'Second price',
   characterPrice: 'Character price',
+  webSearchPrice: 'Web search price',
+  codeRunPrice: 'Code run price',
+  minimumPrice: 'Minimum price',
   batchPriceFactor: 'Batch price factor',
+  currency: 'Currency',
+  priceSource: 'Source of prices',
   remark: 'Remark',
   createTime: 'Created',
   updateTime: 'Changed',

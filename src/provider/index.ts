@@ -68,6 +68,7 @@ export type {
   VideoCall,
 } from './adapter/media/media.adapter.js';
 export type {
+  BilledUsage,
   CallLimits,
   FormValue,
   ModelCallOptions,

@@ -50,11 +50,33 @@ export class CallRecord {
   @Bigint() cachedTokens: number;
   /** Part of outputTokens. */
   @Bigint() reasoningTokens: number;
+  /** Part of inputTokens: written to the cache of the service for 5 minutes, or an unstated time. */
+  @Bigint({ default: 0 }) cacheWriteTokens: number;
+  /** The same for an hour. */
+  @Bigint({ default: 0 }) cacheWriteHourTokens: number;
+  /** Part of inputTokens. */
+  @Bigint({ default: 0 }) audioInputTokens: number;
+  /** Part of outputTokens. */
+  @Bigint({ default: 0 }) audioOutputTokens: number;
+  /** Calls of tools of the service. */
+  @Integer({ default: 0 }) webSearches: number;
+  @Integer({ default: 0 }) codeRuns: number;
+  /** The tier of the service, in its words; null: not stated. */
+  @Varchar(20, nullable) serviceTier: string | null;
   @Integer() images: number;
   @Numeric({ precision: 14, scale: 3 }) seconds: number;
   @Bigint() characters: number;
   /** The cost; null where the model had no price. */
   @Numeric({ precision: 24, scale: 12, nullable: true }) cost: string | null;
+  /** Currency of the cost; null: that of the installation. */
+  @Varchar(3, nullable) currency: string | null;
+  /** The part of the cost that is of estimated calls. */
+  @Numeric({ precision: 24, scale: 12, nullable: true }) estimatedCost: string | null;
+  /** Calls that have used something without a price. */
+  @Integer({ default: 0 }) unpriced: number;
+  /** The cost as the services have stated it, with its currency. */
+  @Numeric({ precision: 24, scale: 12, nullable: true }) serviceCost: string | null;
+  @Varchar(3, nullable) serviceCurrency: string | null;
   @Bigint(nullable) priceVersion: number | null;
   /** Total over the calls that have returned a token. */
   @Bigint(nullable) firstTokenMs: number | null;

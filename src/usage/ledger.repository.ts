@@ -5,52 +5,64 @@ import { acrossTenants, Database } from '../platform/database/index.js';
 import type { Swept } from '../platform/queue/index.js';
 import { notOnHold } from '../platform/retention/index.js';
 import type { DueRecords } from '../platform/retention/index.js';
+import { AUXILIARY_KINDS } from './usage.entry.js';
 import type { UsageEntry } from './usage.entry.js';
 
-/**
- * The cost is the database's exact arithmetic: prices per million tokens or characters have 6 decimals, so that a product has
- * at most 12, as the column does. A cached token without a price of its own costs as much as any other,
- * and a call of a batch the part that the prices say.
- */
-const COST = `CASE WHEN price.id IS NOT NULL THEN (
-    (greatest(entry.input_tokens - entry.cached_tokens, 0) * coalesce(price.input_price, 0)
-     + entry.cached_tokens * coalesce(price.cached_input_price, price.input_price, 0)
-     + entry.output_tokens * coalesce(price.output_price, 0)
-     + entry.characters * coalesce(price.character_price, 0)) * 0.000001
-    + entry.images * coalesce(price.image_price, 0)
-    + entry.seconds * coalesce(price.second_price, 0))
-    * CASE entry.door WHEN 'batch' THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END`;
+/** The exact arithmetic of the database (20261201-prices.ts), rounded to the 12 decimals of the column. */
+const COST = `round(call_cost(price, entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.cache_write_tokens,
+    entry.cache_write_hour_tokens, entry.audio_input_tokens, entry.audio_output_tokens, entry.images, entry.seconds,
+    entry.characters, entry.web_searches, entry.code_runs, entry.service_tier, entry.door = 'batch'), 12)`;
+
+/** Whether the call has used something without a price. A medium is paid by one of its units, other calls by each of them. */
+const UNPRICED = `entry.kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND (price.id IS NULL
+    OR CASE WHEN entry.kind IN ('media', 'transcript') THEN
+         entry.input_tokens + entry.output_tokens + entry.images + entry.seconds + entry.characters > 0 AND coalesce(
+           CASE WHEN entry.input_tokens > 0 THEN price.input_price END, CASE WHEN entry.output_tokens > 0 THEN price.output_price END,
+           CASE WHEN entry.images > 0 THEN price.image_price END, CASE WHEN entry.seconds > 0 THEN price.second_price END,
+           CASE WHEN entry.characters > 0 THEN price.character_price END) IS NULL
+       ELSE (entry.input_tokens > 0 AND price.input_price IS NULL)
+         OR (entry.output_tokens > 0 AND price.output_price IS NULL) END
+    OR (entry.web_searches > 0 AND price.web_search_price IS NULL)
+    OR (entry.code_runs > 0 AND price.code_run_price IS NULL))`;
 
 /** Entries of a tenant that was deleted meanwhile are left out. Writing an entry twice changes nothing. */
 const ADD = `
   INSERT INTO upstream_call (id, tenant_id, call_time, user_id, api_key_id, door, feature,
       agent_id, agent_name, asked_model, model_id, model_name, provider_code, kind, attempt, outcome, failures, aborts,
-      estimates, input_tokens, output_tokens, cached_tokens, reasoning_tokens, images, seconds, characters, cost,
-      price_version, first_token_ms, first_tokens, duration_ms)
+      estimates, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cache_write_tokens,
+      cache_write_hour_tokens, audio_input_tokens, audio_output_tokens, web_searches, code_runs, service_tier, images, seconds,
+      characters, cost, estimated_cost, currency, unpriced, service_cost, service_currency, price_version, first_token_ms,
+      first_tokens, duration_ms)
   SELECT entry.id, entry.tenant_id, entry.call_time, entry.user_id, entry.api_key_id,
          entry.door, entry.feature, entry.agent_id, agent.agent_name, left(entry.asked_model, 200), entry.model_id,
          entry.model_name, entry.provider_code, entry.kind, entry.attempt, entry.outcome,
          (entry.outcome NOT IN ('ok', 'aborted'))::int, (entry.outcome = 'aborted')::int, entry.estimated::int,
-         entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.reasoning_tokens, entry.images, entry.seconds,
-         entry.characters, ${COST}, entry.price_version, entry.first_token_ms,
-         (entry.first_token_ms IS NOT NULL)::int, entry.duration_ms
+         entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.reasoning_tokens, entry.cache_write_tokens,
+         entry.cache_write_hour_tokens, entry.audio_input_tokens, entry.audio_output_tokens, entry.web_searches,
+         entry.code_runs, entry.service_tier, entry.images, entry.seconds, entry.characters, priced.cost,
+         CASE WHEN entry.estimated THEN priced.cost END, price.currency, (${UNPRICED})::int, entry.service_cost,
+         entry.service_currency, entry.price_version, entry.first_token_ms, (entry.first_token_ms IS NOT NULL)::int,
+         entry.duration_ms
     FROM json_to_recordset($1::json) AS entry (id uuid, tenant_id varchar, call_time timestamptz, user_id bigint,
            api_key_id bigint, door varchar, feature varchar, agent_id bigint, asked_model varchar,
            model_id bigint, model_name varchar, provider_code varchar, kind varchar, attempt smallint, outcome varchar,
            estimated boolean, input_tokens bigint, output_tokens bigint, cached_tokens bigint, reasoning_tokens bigint,
-           images integer, seconds numeric, characters bigint, price_version bigint, first_token_ms bigint,
-           duration_ms bigint)
+           cache_write_tokens bigint, cache_write_hour_tokens bigint, audio_input_tokens bigint, audio_output_tokens bigint,
+           web_searches integer, code_runs integer, service_tier varchar, service_cost numeric, service_currency varchar,
+           images integer, seconds numeric, characters bigint, price_version bigint, first_token_ms bigint, duration_ms bigint)
     JOIN tenant ON tenant.tenant_id = entry.tenant_id
     LEFT JOIN model_price price ON price.tenant_id = entry.tenant_id AND price.id = entry.price_version
+   CROSS JOIN LATERAL (SELECT ${COST} AS cost) priced
     LEFT JOIN agent ON agent.tenant_id = entry.tenant_id AND agent.id = entry.agent_id
   ON CONFLICT (id) DO NOTHING`;
 
 /**
  * The same, with calls among them that have reserved something of a limit: ledger and limits change in one statement, and an
- * entry that was written already settles nothing.
+ * entry that was written already settles nothing. Limits count costs in the currency of the installation.
  */
 const ADD_LIMITED = `
-  WITH recorded AS (${ADD} RETURNING id, input_tokens + output_tokens AS tokens, cost)
+  WITH recorded AS (
+    ${ADD} RETURNING id, input_tokens + output_tokens AS tokens, CASE WHEN currency IS NULL THEN cost END AS cost)
   SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
 
 /** Rows of one batch of a sweep. */
@@ -65,19 +77,20 @@ const ROLLABLE = `
    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT $3`;
 
 const SAME = `tenant_id, user_id, api_key_id, door, feature, agent_id, agent_name, asked_model,
-  model_id, model_name, provider_code, kind, price_version`;
+  model_id, model_name, provider_code, kind, price_version, currency, service_tier, service_currency`;
 const SUMMED = [
+  ...['calls', 'failures', 'aborts', 'estimates', 'unpriced', 'input_tokens', 'output_tokens'],
+  ...['cached_tokens', 'reasoning_tokens', 'cache_write_tokens', 'cache_write_hour_tokens'],
   ...[
-    'calls',
-    'failures',
-    'aborts',
-    'estimates',
-    'input_tokens',
-    'output_tokens',
-    'cached_tokens',
-    'reasoning_tokens',
+    'audio_input_tokens',
+    'audio_output_tokens',
+    'web_searches',
+    'code_runs',
+    'images',
+    'seconds',
   ],
-  ...['images', 'seconds', 'characters', 'cost', 'first_token_ms', 'first_tokens', 'duration_ms'],
+  ...['characters', 'cost', 'estimated_cost', 'service_cost', 'first_token_ms', 'first_tokens'],
+  'duration_ms',
 ];
 
 /** A single statement, so that no sum is ever seen twice or not at all; of two processes the second finds no rows. */

@@ -10,6 +10,8 @@ import type { MediaUnits } from './usage.entry.js';
 export interface WorstCase extends MediaUnits {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** For how long the call may write its input to the cache of the service; absent: not at all. */
+  readonly cacheWrite?: 'short' | 'hour';
 }
 
 /** The remainder of a limit, and the time until its reset. */
@@ -44,7 +46,7 @@ interface MeasuredLimit extends LimitLeft {
   readonly measure: LimitMeasure;
 }
 
-/** The worst case is that no token is cached, or that cached ones cost more. Without a price there is no cost. */
+/** Without a price in the currency of the installation, which limits have, there is no cost. */
 const RESERVE = `
   SELECT r.id, r.scope, r.measure, r.cap::float8 AS cap, r.used::float8 AS used, r.reserved::float8 AS reserved,
          r.needed::float8 AS needed, r.is_passing AS "isPassing", r.retry_seconds AS "retrySeconds"
@@ -52,12 +54,8 @@ const RESERVE = `
            AS most (input_tokens, output_tokens, images, seconds, characters)
     LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
    CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, 1, most.input_tokens + most.output_tokens,
-      CASE WHEN price.id IS NOT NULL THEN (
-        (most.input_tokens * greatest(price.input_price, price.cached_input_price, 0)
-         + most.output_tokens * coalesce(price.output_price, 0)
-         + most.characters * coalesce(price.character_price, 0)) * 0.000001
-        + most.images * coalesce(price.image_price, 0) + most.seconds * coalesce(price.second_price, 0))
-        * CASE WHEN $15::boolean THEN coalesce(price.batch_price_factor, 1) ELSE 1 END END,
+      CASE WHEN price.currency IS NULL THEN worst_cost(price, most.input_tokens, most.output_tokens, most.images, most.seconds,
+        most.characters, $16, $15::boolean) END,
       $13, $14) r`;
 
 /** The remaining limits, counted as the functions of the baseline of models do (20261127-model.ts): requests are reservations of the last minute, other measures are of a period. */
@@ -156,10 +154,11 @@ export class ReservationRepository {
   private reserveAtOnce(request: ReservationRequest): Promise<readonly Refusal[]> {
     const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion, isOfBatch } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
+    const { cacheWrite } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
-      ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch],
+      ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch, cacheWrite ?? null],
     ]);
   }
 

@@ -6,10 +6,12 @@ import type { Response } from 'express';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersFile, MAX_ROWS, NoEnvelope } from '../platform/http/index.js';
-import { csvOf } from './usage.csv.js';
+import { chargeFile, csvOf } from './usage.csv.js';
 import {
+  ChargeQuery,
   filterOf,
   groupsOf,
+  monthOf,
   OwnUsageExportQuery,
   OwnUsageQuery,
   UsageExportQuery,
@@ -21,6 +23,7 @@ import {
 import { UsageRepository } from './usage.repository.js';
 
 const CSV = 'text/csv';
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
 /** The usage ledger: calls of model services, tokens and costs. */
 @ApiTags('usage')
@@ -72,6 +75,29 @@ export class UsageController {
     return this.csv(caller, { ...query, ...ownOf(caller) }, response);
   }
 
+  /** What each user, key, model or agent owes for a month, and the sums that the invoices must have, one in each currency. */
+  @Get('charges')
+  @RequirePermission('monitor:usage:export')
+  @NoEnvelope()
+  @AnswersFile(
+    [CSV, XLSX],
+    'A line for each charge and currency, then the sums; format chooses the file',
+  )
+  async charges(
+    @CurrentCaller() { tenantId }: Caller,
+    @Query() query: ChargeQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    const { groupBy = 'user', format = 'csv' } = query;
+    const { month, ...filter } = monthOf(query);
+    const report = await this.usage.charges(tenantId, filter, groupBy);
+    const name = `charges-${month}-${groupBy}.${format}`;
+    return this.file(chargeFile(month, report, format), response, [
+      name,
+      format === 'csv' ? CSV : XLSX,
+    ]);
+  }
+
   private async reportOf({ tenantId }: Caller, query: UsageQuery): Promise<UsageView> {
     const { groupBy, limit, ...filter } = query;
     const groups = groupsOf({ groupBy });
@@ -102,14 +128,22 @@ export class UsageController {
         return: () => pages.return(undefined),
       }),
     };
-    response.attachment('usage.csv').set({
-      'Content-Type': `${CSV}; charset=utf-8`,
+    return this.file(csvOf(read), response, ['usage.csv', CSV]);
+  }
+
+  private file(
+    content: AsyncIterable<string | Uint8Array>,
+    response: Response,
+    [name, type]: readonly [name: string, type: string],
+  ): StreamableFile {
+    response.attachment(name).set({
+      'Content-Type': type === CSV ? `${CSV}; charset=utf-8` : type,
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'private, no-store',
     });
-    return new StreamableFile(Readable.from(csvOf(read), { objectMode: false })).setErrorHandler(
+    return new StreamableFile(Readable.from(content, { objectMode: false })).setErrorHandler(
       (error) => {
-        this.logger.error({ msg: 'Failed to export', sheet: 'usage', err: error });
+        this.logger.error({ msg: 'Failed to export', sheet: name, err: error });
         response.destroy();
       },
     );

@@ -95,6 +95,35 @@ export class UsageQuery extends Input({ ...ownFields, ...groupFields, ...ofOther
 export class OwnUsageExportQuery extends Input(ownFields) {}
 export class UsageExportQuery extends Input({ ...ownFields, ...ofOthers }) {}
 
+/** What is charged back; user when absent. */
+export const CHARGE_GROUPS = ['user', 'key', 'model', 'agent'] as const;
+
+const CHARGE_FORMATS = ['csv', 'xlsx'] as const;
+
+export class ChargeQuery extends Input({
+  month: Text({
+    optional: true,
+    pattern: /^\d{4}-(0[1-9]|1[0-2])$/,
+    patternMessage: msg`must be a month such as 2026-01`,
+    description: 'This month when absent',
+    example: '2026-01',
+  }),
+  groupBy: OneOf(CHARGE_GROUPS, { optional: true, description: 'user when absent' }),
+  format: OneOf(CHARGE_FORMATS, { optional: true, description: 'csv when absent' }),
+}) {}
+
+/** The calls of a month in the time zone TZ. */
+export function monthOf({ month }: ChargeQuery): { readonly month: string } & UsageFilter {
+  const now = new Date();
+  const [year = now.getFullYear(), number = now.getMonth() + 1] =
+    month?.split('-').map(Number) ?? [];
+  return {
+    month: `${year}-${String(number).padStart(2, '0')}`,
+    from: new Date(year, number - 1, 1),
+    until: new Date(year, number, 1),
+  };
+}
+
 /** The filters of a report; `until` is exclusive. */
 export interface UsageFilter extends Pick<
   UsageExportQuery,
@@ -126,23 +155,45 @@ export function groupsOf({ groupBy }: Pick<OwnUsageQuery, 'groupBy'>): readonly 
   return groups;
 }
 
+class CostView extends View({
+  currency: text({ example: 'USD' }),
+  cost: text({ example: '0.00125', description: 'Exact' }),
+  estimatedCost: nullable(text({ description: 'The part of calls with estimated counts' })),
+}) {}
+
 const figures = {
   calls: integer({ description: 'Calls of model services, each attempt counted' }),
   failures: integer({ description: 'Of those, the ones that failed' }),
   aborts: integer({ description: 'Of those, the ones that were ended early' }),
   estimates: integer({ description: 'Of those, the ones with estimated counts' }),
+  unpriced: integer({
+    description: 'Of those, the ones that used something without a price: costs lack it',
+  }),
   inputTokens: integer({ description: 'Cached ones included' }),
   outputTokens: integer({ description: 'Those of thinking included' }),
   cachedTokens: integer(),
   reasoningTokens: integer(),
+  cacheWriteTokens: integer({
+    description: 'Of inputTokens: written to the cache of the service for 5 minutes',
+  }),
+  cacheWriteHourTokens: integer({ description: 'The same for an hour' }),
+  audioInputTokens: integer({ description: 'Of inputTokens' }),
+  audioOutputTokens: integer({ description: 'Of outputTokens' }),
+  webSearches: integer({ description: 'Made by the service' }),
+  codeRuns: integer({ description: 'Runs of code, or containers for it, of the service' }),
   images: integer(),
   seconds: number({ description: 'Of video' }),
   characters: integer({ description: 'Of spoken texts' }),
   cost: nullable(
     text({
       example: '0.00125',
-      description: 'Exact, in the currency of the prices; null: nothing in it had a price',
+      description:
+        'Exact, in the currency of the installation; null: nothing in it had a price in that',
     }),
+  ),
+  costs: list(CostView, { description: 'By currency, that of the installation first' }),
+  serviceCost: nullable(
+    text({ description: 'As the services themselves stated it, in US dollars; null: none did' }),
   ),
   firstTokenMs: nullable(number({ description: 'Mean time to the first token' })),
   durationMs: nullable(number({ description: 'Mean duration' })),

@@ -50,12 +50,21 @@ const COLUMN_OF = {
 /** Excludes auxiliary calls, which reports show only on request. */
 const NOT_AUXILIARY = `kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
+/** Rows of releases before 1.1 have no count of their calls without a price. */
+const UNPRICED = `CASE WHEN cost IS NULL AND ${NOT_AUXILIARY} THEN calls ELSE unpriced END`;
+
 const FIGURES = `coalesce(sum(calls), 0) AS calls, coalesce(sum(failures), 0) AS failures,
   coalesce(sum(aborts), 0) AS aborts, coalesce(sum(estimates), 0) AS estimates,
   coalesce(sum(input_tokens), 0)::bigint AS "inputTokens", coalesce(sum(output_tokens), 0)::bigint AS "outputTokens",
   coalesce(sum(cached_tokens), 0)::bigint AS "cachedTokens", coalesce(sum(reasoning_tokens), 0)::bigint AS "reasoningTokens",
+  coalesce(sum(cache_write_tokens), 0)::bigint AS "cacheWriteTokens",
+  coalesce(sum(cache_write_hour_tokens), 0)::bigint AS "cacheWriteHourTokens",
+  coalesce(sum(audio_input_tokens), 0)::bigint AS "audioInputTokens",
+  coalesce(sum(audio_output_tokens), 0)::bigint AS "audioOutputTokens",
+  coalesce(sum(web_searches), 0) AS "webSearches", coalesce(sum(code_runs), 0) AS "codeRuns",
   coalesce(sum(images), 0) AS images, coalesce(sum(seconds), 0)::float8 AS seconds,
-  coalesce(sum(characters), 0)::bigint AS characters, trim_scale(sum(cost))::text AS cost,
+  coalesce(sum(characters), 0)::bigint AS characters,
+  coalesce(sum(${UNPRICED}), 0) AS "unpriced", trim_scale(sum(service_cost))::text AS "serviceCost",
   (sum(first_token_ms) / nullif(sum(first_tokens), 0))::float8 AS "firstTokenMs",
   (sum(duration_ms) / nullif(sum(calls), 0))::float8 AS "durationMs"`;
 
@@ -64,9 +73,13 @@ const ROWS_AT_ONCE = 1_000;
 const DETAIL = `id, call_time AS "callTime", user_id AS "userId", ${userName('upstream_call.user_id')} AS "userName",
   api_key_id AS "apiKeyId", ${keyName('upstream_call.api_key_id')} AS "apiKeyName", door, feature, agent_id AS "agentId", agent_name AS "agentName",
   asked_model AS "askedModel", model_id AS "modelId", model_name AS "modelName", provider_code AS "providerCode", kind,
-  attempt, outcome, calls, failures, aborts, estimates, input_tokens AS "inputTokens", output_tokens AS "outputTokens",
-  cached_tokens AS "cachedTokens", reasoning_tokens AS "reasoningTokens", images, seconds::text, characters,
-  trim_scale(cost)::text AS cost, price_version AS "priceVersion", first_token_ms AS "firstTokenMs",
+  attempt, outcome, calls, failures, aborts, estimates, ${UNPRICED} AS unpriced, input_tokens AS "inputTokens", output_tokens AS "outputTokens",
+  cached_tokens AS "cachedTokens", reasoning_tokens AS "reasoningTokens", cache_write_tokens AS "cacheWriteTokens",
+  cache_write_hour_tokens AS "cacheWriteHourTokens", audio_input_tokens AS "audioInputTokens",
+  audio_output_tokens AS "audioOutputTokens", web_searches AS "webSearches", code_runs AS "codeRuns",
+  service_tier AS "serviceTier", images, seconds::text, characters, trim_scale(cost)::text AS cost,
+  CASE WHEN cost IS NOT NULL THEN coalesce(currency, $5) END AS currency, trim_scale(service_cost)::text AS "serviceCost",
+  service_currency AS "serviceCurrency", price_version AS "priceVersion", first_token_ms AS "firstTokenMs",
   duration_ms AS "durationMs"`;
 
 export type ExportedValue = string | number | Date | null | undefined;
@@ -78,6 +91,22 @@ export interface ExportedCall extends Readonly<Record<string, ExportedValue>> {
 }
 
 type Figures = UsageView['total'];
+
+/** Figures as they are read: of each currency the cost, and its part that is of estimated calls. */
+type FiguresRead = Omit<Figures, 'cost' | 'costs'> & {
+  readonly costs: Readonly<Record<string, readonly [cost: string, estimated: string | null]>>;
+};
+
+/** What a user, key, model or agent owes for a month in one currency, or all of them together. */
+export type Charge = Omit<Figures, 'costs'> & {
+  readonly key: string | null;
+  readonly name: string | null;
+  readonly currency: string;
+  readonly estimatedCost: string | null;
+};
+
+/** Charges of one report at most. */
+export const MAX_CHARGE_COUNT = 50_000;
 
 /** The sums of a group, and of each `groupBy` its key and name: `key0`, `name0`, `key1`, `name1`. */
 export type GroupSums = Figures & Readonly<Record<`key${number}` | `name${number}`, string | null>>;
@@ -105,17 +134,79 @@ export class UsageRepository {
     const byTime = groups.flatMap((group, at) => (BY_TIME.includes(group) ? [`key${at}`] : []));
     const order = [...byTime, 'calls DESC', ...keys].join(', ');
     const places = groups.map((group) => SQL_OF[group].key).join(', ');
-    const rows = await this.database.query<GroupSums>(
-      `SELECT ${columns.join(', ')}, ${FIGURES} FROM upstream_call WHERE ${where}
+    const figures = `${FIGURES}, ${await this.costsOf(tenantId)} AS costs`;
+    const rows = await this.database.query<FiguresRead & Omit<GroupSums, keyof Figures>>(
+      `SELECT ${columns.join(', ')}, ${figures} FROM upstream_call WHERE ${where}
         GROUP BY ${places} ORDER BY ${order} LIMIT ${limit + 1}`,
       values,
     );
-    const [total] = await this.database.query<Figures>(
-      `SELECT ${FIGURES} FROM upstream_call WHERE ${where}`,
+    const [total] = await this.database.query<FiguresRead>(
+      `SELECT ${figures} FROM upstream_call WHERE ${where}`,
       values,
     );
     if (!total) throw new Error('The sum of the usage ledger has no row.');
-    return { total, rows: rows.slice(0, limit), more: rows.length > limit };
+    return {
+      total: this.withCosts(total),
+      rows: rows.slice(0, limit).map((row) => this.withCosts(row)),
+      more: rows.length > limit,
+    };
+  }
+
+  /** The charges of the group, at most MAX_CHARGE_COUNT, and their sums in each currency, which include those left out. */
+  async charges(
+    tenantId: string,
+    filter: UsageFilter,
+    group: UsageGroup,
+  ): Promise<{ charges: Charge[]; sums: Charge[] }> {
+    const { where, values } = this.whereOf(tenantId, filter);
+    const { key, name = 'NULL::text' } = SQL_OF[group];
+    const figures = `${FIGURES}, coalesce(currency, $5) AS currency, trim_scale(sum(cost))::text AS cost,
+      trim_scale(sum(estimated_cost))::text AS "estimatedCost"`;
+    const charges = await this.database.query<Charge>(
+      `SELECT ${key} AS key, ${name} AS name, ${figures} FROM upstream_call WHERE ${where}
+        GROUP BY ${key}, currency ORDER BY name, key, currency LIMIT ${MAX_CHARGE_COUNT}`,
+      values,
+    );
+    const sums = await this.database.query<Charge>(
+      `SELECT NULL::text AS key, NULL::text AS name, ${figures} FROM upstream_call WHERE ${where}
+        GROUP BY currency ORDER BY upstream_call.currency NULLS FIRST LIMIT ${MAX_CHARGE_COUNT}`,
+      values,
+    );
+    return { charges, sums };
+  }
+
+  /** An expression for the costs by currency, of the currencies that prices of the tenant had. They are never added. */
+  private async costsOf(tenantId: string): Promise<string> {
+    const others = await this.database.query<{ currency: string }>(
+      `SELECT DISTINCT currency FROM model_price
+        WHERE tenant_id = $1 AND currency ~ '^[A-Z]{3}$' ORDER BY currency LIMIT 50`,
+      [tenantId],
+    );
+    const costs = (currency: string, condition: string): string =>
+      `CASE WHEN count(cost) FILTER (WHERE ${condition}) > 0 THEN jsonb_build_object('${currency}', jsonb_build_array(
+         trim_scale(sum(cost) FILTER (WHERE ${condition}))::text,
+         trim_scale(sum(estimated_cost) FILTER (WHERE ${condition}))::text)) ELSE '{}' END`;
+    return [
+      costs(this.config.CURRENCY, 'currency IS NULL'),
+      ...others.map(({ currency }) => costs(currency, `currency = '${currency}'`)),
+    ].join(' || ');
+  }
+
+  private withCosts<Row extends FiguresRead>({ costs, ...row }: Row) {
+    const { CURRENCY } = this.config;
+    const isOwn = (currency: string): number => (currency === CURRENCY ? 0 : 1);
+    const sorted = Object.entries(costs).sort(
+      ([one], [other]) => isOwn(one) - isOwn(other) || one.localeCompare(other),
+    );
+    return {
+      ...row,
+      cost: costs[CURRENCY]?.[0] ?? null,
+      costs: sorted.map(([currency, [cost, estimatedCost]]) => ({
+        currency,
+        cost,
+        estimatedCost,
+      })),
+    };
   }
 
   /** All rows of the filter, page by page, by time. */
@@ -137,13 +228,15 @@ export class UsageRepository {
     }
   }
 
-  /** The second value is the zone of days and hours. */
+  /** The second value is the zone of days and hours, the fifth the currency of the installation. */
   private whereOf(
     tenantId: string,
     { from, until, ...fields }: UsageFilter,
   ): { readonly where: string; readonly values: readonly unknown[] } {
-    const values: unknown[] = [tenantId, this.config.TZ, from, until];
-    const parts = ['tenant_id = $1', '$2::text IS NOT NULL', 'call_time >= $3', 'call_time < $4'];
+    const { TZ, CURRENCY } = this.config;
+    const values: unknown[] = [tenantId, TZ, from, until, CURRENCY];
+    const parts = ['tenant_id = $1', 'call_time >= $3', 'call_time < $4'];
+    parts.push('$2::text IS NOT NULL', '$5::text IS NOT NULL');
     if (!fields.kind) parts.push(NOT_AUXILIARY);
     for (const [field, column] of Object.entries(COLUMN_OF)) {
       const value: unknown = fields[field as keyof typeof COLUMN_OF];

@@ -252,7 +252,9 @@ const knownNestedFields = [
   'AuditListQuery.params',
   // Roles of the tenant: whoever names them needs their permissions.
   'ChangedSsoProviderDto.roleMapping',
+  'CreateModelBody.contextTiers',
   'CreateModelBody.keys',
+  'CreateModelBody.serviceTierFactors',
   'CreateRunBody.budget',
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
@@ -268,7 +270,9 @@ const knownNestedFields = [
   'RoleListQuery.params',
   'SignInLogQuery.params',
   'StoredFileListQuery.params',
+  'UpdateModelBody.contextTiers',
   'UpdateModelBody.keys',
+  'UpdateModelBody.serviceTierFactors',
   'UpdateTestQueryBody.expected',
   'UserListQuery.params',
 ];
@@ -531,6 +535,7 @@ describe('the OpenAPI document', () => {
     });
 
     expect(texts.sort()).toEqual([
+      'text/csv GET /monitor/usage/charges',
       'text/csv GET /monitor/usage/export',
       'text/csv GET /monitor/usage/own/export',
       'text/markdown GET /coding/harness/sessions/:sessionId/runs/:runId/report',

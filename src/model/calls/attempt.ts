@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import type { ChatPart, Usage } from '../../provider/index.js';
+import type { BilledUsage, ChatPart, Usage } from '../../provider/index.js';
 import type {
   AuxiliaryKind,
   Feature,
@@ -38,6 +38,8 @@ export interface UsedTokens {
   readonly outputTokens: number;
   readonly cachedTokens: number;
   readonly reasoningTokens: number;
+  /** What the service charges apart. */
+  readonly billed: BilledUsage;
   /** The service did not report all of them. */
   readonly estimated: boolean;
 }
@@ -56,6 +58,7 @@ const NOTHING: UsedTokens = {
   outputTokens: 0,
   cachedTokens: 0,
   reasoningTokens: 0,
+  billed: {},
   estimated: false,
 };
 
@@ -155,6 +158,7 @@ export class Attempt {
       outputTokens: outputTokens ?? tokensOfCharacters(this.narrow, this.wide),
       cachedTokens: usage?.cachedInputTokens ?? 0,
       reasoningTokens: usage?.reasoningTokens ?? 0,
+      billed: usage?.billed ?? {},
       estimated: inputTokens === undefined || outputTokens === undefined,
     };
   }
@@ -165,6 +169,7 @@ export class Attempt {
     const { caller, feature, agentId } = use;
     const { images, seconds, characters } = this.mediaUnits;
     const { tokens, firstTokenMs } = this;
+    const { billed } = tokens;
     return {
       id: reservation ?? randomUUID(),
       tenant_id: model.tenantId,
@@ -186,6 +191,15 @@ export class Attempt {
       output_tokens: tokens.outputTokens,
       cached_tokens: tokens.cachedTokens,
       reasoning_tokens: tokens.reasoningTokens,
+      cache_write_tokens: billed.cacheWriteTokens ?? 0,
+      cache_write_hour_tokens: billed.cacheWriteHourTokens ?? 0,
+      audio_input_tokens: billed.audioInputTokens ?? 0,
+      audio_output_tokens: billed.audioOutputTokens ?? 0,
+      web_searches: billed.webSearches ?? 0,
+      code_runs: billed.codeRuns ?? 0,
+      service_tier: billed.serviceTier ?? null,
+      service_cost: billed.serviceCost ?? null,
+      service_currency: billed.serviceCurrency ?? null,
       images: images ?? 0,
       seconds: seconds ?? 0,
       characters: characters ?? 0,

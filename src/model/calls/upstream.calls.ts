@@ -721,12 +721,23 @@ const NO_TOKENS: WorstCase = { inputTokens: 0, outputTokens: 0 };
 
 /** The worst case of a call. Where a budget applies, every call has a limit of its answer. */
 function worstOfCall(call: ChatCall, { contextWindow }: ResolvedChatModel): WorstCase {
-  return { inputTokens: maxInputTokens(call, contextWindow), outputTokens: call.maxTokens ?? 0 };
+  const inputTokens = maxInputTokens(call, contextWindow);
+  return {
+    inputTokens,
+    outputTokens: call.maxTokens ?? 0,
+    cacheWrite: cacheWriteOf([call.messages, call.tools]),
+  };
 }
 
 function worstOfBody(body: RelayedBody, { contextWindow }: ResolvedChatModel): WorstCase {
   const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
-  return { inputTokens: maxBodyTokens(body, contextWindow), outputTokens };
+  const inputTokens = maxBodyTokens(body, contextWindow);
+  return { inputTokens, outputTokens, cacheWrite: cacheWriteOf(body) };
+}
+
+/** Services may write what they read to their caches; for an hour only where the request asks for it. */
+function cacheWriteOf(request: object): 'short' | 'hour' {
+  return JSON.stringify(request).includes('"ttl":"1h"') ? 'hour' : 'short';
 }
 
 function suitsCall(

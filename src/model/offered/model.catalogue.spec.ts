@@ -22,11 +22,25 @@ it('of a service that nobody publishes, a model has its window alone', async () 
   expect(lookup('nobody-knows')).toEqual({});
 });
 
-it('of prices in tiers, the first counts', async () => {
+it('has prices in tiers, of caches and of tools of the service, with their source', async () => {
   const lookup = await catalogueOf('https://api.anthropic.com', 'anthropic');
   expect(lookup('claude-sonnet-4-5')).toMatchObject({
     inputPrice: 3,
     outputPrice: 15,
     cachedInputPrice: 0.3,
+    cacheWritePrice: 3.75,
+    cacheWriteHourPrice: 6,
+    webSearchPrice: 0.01,
+    contextTiers: [
+      {
+        above: 200_000,
+        inputPrice: 6,
+        outputPrice: 22.5,
+        cachedInputPrice: 0.6,
+        cacheWritePrice: 7.5,
+        cacheWriteHourPrice: 12,
+      },
+    ],
+    priceSource: expect.stringContaining('genai-prices'),
   });
 });

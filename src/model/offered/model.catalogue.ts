@@ -1,14 +1,32 @@
-import type { ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-prices';
+import type { PriceCalculation, Provider } from '@pydantic/genai-prices';
+import type { Prices } from '../../usage/index.js';
 
-/** Published facts about a model. Absent fields are unknown. */
-export interface CatalogueEntry {
+/** Prices of a model in US dollars, as a service or its vendor publishes them. Absent fields are unknown. */
+export type OfferedPrices = Partial<
+  Pick<Prices, 'contextTiers' | 'priceSource'> & {
+    readonly [Price in OfferedPrice]: number;
+  }
+>;
+type OfferedPrice = (typeof UNIT_OF)[number][0];
+
+/** Published facts about a model. */
+export type CatalogueEntry = OfferedPrices & {
   /** Tokens of input and output together. */
   readonly contextWindow?: number;
-  /** US dollars per million tokens; of prices in tiers, that of the first. */
-  readonly inputPrice?: number;
-  readonly outputPrice?: number;
-  readonly cachedInputPrice?: number;
-}
+};
+
+/** Our prices, the catalogue's names of them, and how many of its units ours is one of. */
+const UNIT_OF = [
+  ['inputPrice', 'input_mtok', 1],
+  ['outputPrice', 'output_mtok', 1],
+  ['cachedInputPrice', 'cache_read_mtok', 1],
+  ['cacheWritePrice', 'cache_write_mtok', 1],
+  ['cacheWriteHourPrice', 'cache_write_1h_mtok', 1],
+  ['audioInputPrice', 'input_audio_mtok', 1],
+  ['audioOutputPrice', 'output_audio_mtok', 1],
+  ['webSearchPrice', 'web_searches_kcount', 1_000],
+  ['codeRunPrice', 'code_executions_kcount', 1_000],
+] as const;
 
 /** Returns the published facts about models of one service. */
 export type CatalogueLookup = (modelName: string) => CatalogueEntry;
@@ -35,7 +53,7 @@ export async function catalogueOf(address: string, providerCode: string): Promis
     calcPrice({}, name, of && { provider: of });
   return (modelName) => {
     const vendorModel = provider && find(modelName, provider);
-    if (vendorModel) return { ...windowOf(vendorModel), ...pricesOf(vendorModel.model_price) };
+    if (vendorModel) return { ...windowOf(vendorModel), ...pricesOf(vendorModel) };
     const other = find(modelName);
     return other ? windowOf(other) : {};
   };
@@ -45,19 +63,26 @@ function windowOf({ model }: PriceCalculation): CatalogueEntry {
   return model.context_window ? { contextWindow: model.context_window } : {};
 }
 
-function pricesOf(prices: ModelPrice): CatalogueEntry {
-  const { input_mtok: input, output_mtok: output, cache_read_mtok: cached } = prices;
+/** Prices in tiers count by the tokens that a call reads; each threshold is a tier with those prices that change there. */
+function pricesOf({ model_price: prices, provider }: PriceCalculation): OfferedPrices {
+  const base: Record<string, number> = {};
+  const tiers = new Map<number, Record<string, number>>();
+  for (const [field, name, units] of UNIT_OF) {
+    const price = prices[name];
+    if (price === undefined) continue;
+    base[field] = (typeof price === 'object' ? price.base : price) / units;
+    for (const tier of typeof price === 'object' ? price.tiers : []) {
+      tiers.set(tier.start, { ...tiers.get(tier.start), [field]: tier.price / units });
+    }
+  }
+  if (Object.keys(base).length === 0) return {};
+  const contextTiers = [...tiers]
+    .sort(([one], [other]) => one - other)
+    .map(([above, changed]) => ({ above, ...changed }));
+  const [page] = provider.pricing_urls ?? [];
   return {
-    ...priceIn('inputPrice', input),
-    ...priceIn('outputPrice', output),
-    ...priceIn('cachedInputPrice', cached),
+    ...base,
+    ...(contextTiers.length > 0 && { contextTiers }),
+    priceSource: `@pydantic/genai-prices: ${page ?? provider.name}`,
   };
-}
-
-function priceIn(
-  field: 'inputPrice' | 'outputPrice' | 'cachedInputPrice',
-  price: ModelPrice[string],
-): CatalogueEntry {
-  const amount = typeof price === 'object' ? price.base : price;
-  return amount === undefined ? {} : { [field]: amount };
 }

@@ -12,6 +12,7 @@ import { ModelAdapters } from '../model.adapters.js';
 import type { ListingAdapter } from '../model.adapters.js';
 import { ModelRepository } from '../model.repository.js';
 import { catalogueOf } from './model.catalogue.js';
+import type { CatalogueEntry, OfferedPrices } from './model.catalogue.js';
 import { OfferedModelsView, OfferedModelView } from './offered-models.view.js';
 
 const LIMITS = { connectMs: 5_000, idleMs: 10_000, totalMs: 15_000 } as const;
@@ -46,7 +47,7 @@ export class OfferedModelsService {
       const offered = await this.ask(adapter, connection, signal);
       const published = await catalogueOf(connection.address, providerCode);
       return OfferedModelsView.of({
-        models: offered.map((model) => toView({ ...published(model.id), ...model })),
+        models: offered.map((model) => toView(model, published(model.id))),
         reason: null,
       });
     } catch (error) {
@@ -103,7 +104,11 @@ function nothing(reason: Message): OfferedModelsView {
   return OfferedModelsView.of({ models: [], reason: localized(reason) });
 }
 
-function toView(model: OfferedModel): OfferedModelView {
+/** A service that states its prices has none of the published ones. */
+function toView(offered: OfferedModel, published: CatalogueEntry): OfferedModelView {
+  const { contextWindow, ...publishedPrices } = published;
+  const prices: OfferedPrices = offered.inputPrice === undefined ? publishedPrices : {};
+  const model = { contextWindow, ...prices, ...offered };
   return OfferedModelView.of({
     id: model.id,
     label: model.label ?? model.id,
@@ -115,5 +120,13 @@ function toView(model: OfferedModel): OfferedModelView {
     inputPrice: model.inputPrice ?? null,
     outputPrice: model.outputPrice ?? null,
     cachedInputPrice: model.cachedInputPrice ?? null,
+    cacheWritePrice: model.cacheWritePrice ?? null,
+    cacheWriteHourPrice: model.cacheWriteHourPrice ?? null,
+    audioInputPrice: model.audioInputPrice ?? null,
+    audioOutputPrice: model.audioOutputPrice ?? null,
+    webSearchPrice: model.webSearchPrice ?? null,
+    codeRunPrice: model.codeRunPrice ?? null,
+    contextTiers: model.contextTiers ?? [],
+    priceSource: model.priceSource ?? null,
   });
 }

@@ -1,5 +1,6 @@
 import { decimal, flag, integer, list, nullable, text, View } from '../../platform/http/index.js';
 import { MAX_OFFERED_MODELS } from '../../provider/index.js';
+import { ContextTierView } from '../../usage/index.js';
 
 const unknown = { description: 'null: unknown' };
 const price = {
@@ -18,6 +19,14 @@ export class OfferedModelView extends View({
   inputPrice: nullable(decimal(price)),
   outputPrice: nullable(decimal(price)),
   cachedInputPrice: nullable(decimal(price)),
+  cacheWritePrice: nullable(decimal(price)),
+  cacheWriteHourPrice: nullable(decimal(price)),
+  audioInputPrice: nullable(decimal(price)),
+  audioOutputPrice: nullable(decimal(price)),
+  webSearchPrice: nullable(decimal({ description: 'US dollars per call; null: unknown' })),
+  codeRunPrice: nullable(decimal({ description: 'US dollars per call; null: unknown' })),
+  contextTiers: list(ContextTierView, { description: 'Prices by the tokens that a call reads' }),
+  priceSource: nullable(text({ description: 'Where the prices are from; null: unknown' })),
 }) {}
 
 export class OfferedModelsView extends View({

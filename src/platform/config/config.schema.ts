@@ -139,6 +139,15 @@ export const variables = {
       description: 'Time zone of every time on the wire',
     },
   ),
+  CURRENCY: variable(
+    text.regex(/^[A-Z]{3}$/, 'must be a code of three capital letters (ISO 4217)'),
+    {
+      default: 'USD',
+      example: 'EUR',
+      description:
+        'Currency of limits, and of prices that state none; set it before the first price',
+    },
+  ),
   CONSOLE: variable(onOff, {
     default: 'on',
     example: 'off',
@@ -362,6 +371,7 @@ export const variableGroups = {
     'HTTP_PROXY',
     'NO_PROXY',
     'TZ',
+    'CURRENCY',
     'LOG_LEVEL',
     'LOG_FORMAT',
   ],

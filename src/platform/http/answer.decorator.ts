@@ -59,9 +59,15 @@ export const AnswersRaw = (mediaType: string, description: string): MethodDecora
     content: { [mediaType]: { schema: mediaType.startsWith('text/') ? TEXT : BYTES } },
   });
 
-/** Documents a route that answers an attachment. Clients read it as bytes, also where it is a text. */
-export const AnswersFile = (mediaType: string, description: string): MethodDecorator =>
-  ApiOkResponse({ description, content: { [mediaType]: { schema: BYTES } } });
+/** Documents a route that answers an attachment of one of the types. Clients read it as bytes, also where it is a text. */
+export const AnswersFile = (
+  mediaTypes: string | readonly string[],
+  description: string,
+): MethodDecorator =>
+  ApiOkResponse({
+    description,
+    content: Object.fromEntries([mediaTypes].flat().map((type) => [type, { schema: BYTES }])),
+  });
 
 /** Documents a route that answers the envelope of the view, or an attachment where the client asks for one. */
 export const AnswersOrFile = (

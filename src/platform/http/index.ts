@@ -137,5 +137,6 @@ export {
 export type { Steps } from './stream.js';
 export { AnswersWorkbook, WithExport } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
-export { sheetOf } from './workbook.js';
+export { sheetOf, workbook } from './workbook.js';
+export type { ColumnsOf } from './workbook.js';
 export { readWorkbook } from './workbook.reader.js';

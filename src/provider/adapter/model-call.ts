@@ -3,7 +3,17 @@ import { createParser } from 'eventsource-parser';
 import { setTimeout as delay } from 'node:timers/promises';
 import { msg } from '../../platform/message/index.js';
 import { abortedError, cutError, UpstreamError, upstreamErrorOf } from './upstream.error.js';
-import { errorOfAnswer, parseJson, retryAfterMs } from './vendor-json.js';
+import {
+  countIn,
+  errorOfAnswer,
+  firstCount,
+  isRecord,
+  parseJson,
+  recordIn,
+  retryAfterMs,
+  textIn,
+} from './vendor-json.js';
+import type { JsonRecord } from './vendor-json.js';
 import type {
   OutboundHttp,
   OutboundRequest,
@@ -241,6 +251,28 @@ export interface ModelCallOptions {
   readonly onRateLimits?: ((limits: Readonly<Record<string, string>>) => void) | undefined;
 }
 
+/** Parts of a usage that have prices of their own, and the price itself. Absent fields are none of it. */
+export interface BilledUsage {
+  /** Part of the input that was written to the cache of the service, for 5 minutes or an unstated time. */
+  readonly cacheWriteTokens?: number;
+  /** The same for an hour. */
+  readonly cacheWriteHourTokens?: number;
+  /** Part of the input. */
+  readonly audioInputTokens?: number;
+  /** Part of the output. */
+  readonly audioOutputTokens?: number;
+  /** Searches that the service itself made. */
+  readonly webSearches?: number;
+  /** Runs of code, or containers for it, of the service itself. */
+  readonly codeRuns?: number;
+  /** The tier in which the service has worked, in its words. */
+  readonly serviceTier?: string;
+  /** The cost as the service states it. */
+  readonly serviceCost?: number;
+  /** Currency of serviceCost (ISO 4217). */
+  readonly serviceCurrency?: string;
+}
+
 /** Token counts; unknown is undefined, never 0. */
 export interface Usage {
   /** The whole prompt, cached tokens included. */
@@ -249,8 +281,96 @@ export interface Usage {
   readonly totalTokens?: number | undefined;
   readonly cachedInputTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
+  /** What services charge apart; absent where a call has none of it. */
+  readonly billed?: BilledUsage | undefined;
   /** The usage as the service reported it. */
   readonly raw: unknown;
+}
+
+/** Ticks of a dollar (docs.x.ai, Cost Tracking, 2026-11). */
+const TICKS_PER_DOLLAR = 10_000_000_000;
+/** The largest cost of one call that is believed. */
+const MAX_SERVICE_COST = 1_000_000;
+/** The name of a tier that is stored. */
+const TIER = /^[\w.-]{1,20}$/;
+
+/**
+ * What services charge apart, as they spell it (references of the vendors, 2026-11); undefined for nothing.
+ * - Cache writes: Anthropic `cache_creation` by lifetime and `cache_creation_input_tokens` for all of them, Qwen the same below
+ *   `prompt_tokens_details`; OpenAI (since GPT-5.6) and OpenRouter `cache_write_tokens` in the details.
+ * - Sound: OpenAI, OpenRouter and Gemini `audio_tokens` in the details.
+ * - Tools of the service: Anthropic and OpenRouter `server_tool_use`, xAI `server_side_tool_usage_details`, Perplexity
+ *   `num_search_queries`. OpenAI reports items of the output instead (chat/responses.protocol.ts).
+ * - Tier: Anthropic `service_tier` and `speed` in the usage; OpenAI, Gemini and Groq `service_tier` beside it.
+ * - Cost, always in US dollars: OpenRouter and the gateway of Vercel `cost`, Perplexity `cost.total_cost`, DeepInfra `estimated_cost`,
+ *   xAI `cost_in_usd_ticks`.
+ */
+export function billedUsage(
+  raw: JsonRecord,
+  answer: JsonRecord = {},
+  toolCalls: Pick<BilledUsage, 'webSearches' | 'codeRuns'> = {},
+): BilledUsage | undefined {
+  const input =
+    recordIn(raw, 'prompt_tokens_details') ??
+    recordIn(raw, 'input_tokens_details') ??
+    recordIn(raw, 'input_token_details');
+  const output =
+    recordIn(raw, 'completion_tokens_details') ?? recordIn(raw, 'output_tokens_details');
+  const tools = recordIn(raw, 'server_tool_use');
+  const xai = recordIn(raw, 'server_side_tool_usage_details');
+  const searches = [countIn(xai, 'web_search_calls'), countIn(xai, 'x_search_calls')];
+  const [written, hour] = cacheWrites(raw, input);
+  const tier =
+    textIn(raw, 'speed') === 'fast'
+      ? 'fast'
+      : (textIn(raw, 'service_tier') ?? textIn(answer, 'service_tier'));
+  const serviceCost = costIn(raw);
+  const fields = {
+    cacheWriteTokens: written,
+    cacheWriteHourTokens: hour,
+    audioInputTokens: countIn(input, 'audio_tokens'),
+    audioOutputTokens: countIn(output, 'audio_tokens'),
+    webSearches: firstCount(
+      countIn(tools, 'web_search_requests'),
+      searches.reduce<number>((sum, count) => sum + (count ?? 0), 0),
+      countIn(raw, 'num_search_queries'),
+      toolCalls.webSearches,
+    ),
+    codeRuns: firstCount(
+      countIn(tools, 'code_execution_requests'),
+      countIn(xai, 'code_interpreter_calls'),
+      toolCalls.codeRuns,
+    ),
+    serviceTier: tier !== undefined && TIER.test(tier) ? tier : undefined,
+    serviceCost,
+    serviceCurrency: serviceCost === undefined ? undefined : 'USD',
+  };
+  const some = Object.entries(fields).filter(
+    ([field, value]) => value !== undefined && (value !== 0 || field === 'serviceCost'),
+  );
+  return some.length > 0 ? Object.fromEntries(some) : undefined;
+}
+
+/** Tokens written to the cache: those for 5 minutes or an unstated time, and those for an hour. */
+function cacheWrites(raw: JsonRecord, details: JsonRecord | undefined): [number, number] {
+  const lifetimes =
+    recordIn(raw, 'cache_creation') ?? (details && recordIn(details, 'cache_creation'));
+  const hour = countIn(lifetimes, 'ephemeral_1h_input_tokens') ?? 0;
+  const minutes = countIn(lifetimes, 'ephemeral_5m_input_tokens') ?? 0;
+  const all = firstCount(
+    countIn(raw, 'cache_creation_input_tokens'),
+    countIn(details, 'cache_creation_input_tokens'),
+    countIn(details, 'cache_write_tokens'),
+  );
+  return [Math.max(minutes, (all ?? 0) - hour), hour];
+}
+
+function costIn(raw: JsonRecord): number | undefined {
+  const { cost, cost_in_usd_ticks: ticks, estimated_cost: estimated } = raw;
+  const dollars = typeof ticks === 'number' ? ticks / TICKS_PER_DOLLAR : (cost ?? estimated);
+  const amount = isRecord(dollars) ? dollars['total_cost'] : dollars;
+  const isAmount = typeof amount === 'number' && amount >= 0 && amount <= MAX_SERVICE_COST;
+  return isAmount ? amount : undefined;
 }
 
 /** The header of a bearer key; none for a blank one, since an empty token makes some gateways answer 401 that need no key at all. */

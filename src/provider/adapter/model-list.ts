@@ -23,6 +23,9 @@ export interface OfferedModel {
   readonly inputPrice?: number;
   readonly outputPrice?: number;
   readonly cachedInputPrice?: number;
+  readonly cacheWritePrice?: number;
+  /** US dollars per search. */
+  readonly webSearchPrice?: number;
 }
 
 /** A list of 400 models with descriptions has 1 MiB. */
@@ -183,7 +186,10 @@ function categoryOf(entry: JsonRecord, id: string): OfferedModel['category'] {
 
 const MILLION = 1_000_000;
 
-type Prices = Pick<OfferedModel, 'inputPrice' | 'outputPrice' | 'cachedInputPrice'>;
+type Prices = Pick<
+  OfferedModel,
+  'inputPrice' | 'outputPrice' | 'cachedInputPrice' | 'cacheWritePrice' | 'webSearchPrice'
+>;
 
 /** OpenRouter has dollars per token, as texts; Together dollars per million tokens, as numbers. */
 function pricesIn(entry: JsonRecord): { readonly [Price in keyof Prices]: number | undefined } {
@@ -193,12 +199,18 @@ function pricesIn(entry: JsonRecord): { readonly [Price in keyof Prices]: number
     inputPrice: perToken(pricing['prompt']) ?? perMillion(pricing['input']),
     outputPrice: perToken(pricing['completion']) ?? perMillion(pricing['output']),
     cachedInputPrice: perToken(pricing['input_cache_read']) ?? perMillion(pricing['cached_input']),
+    cacheWritePrice: perToken(pricing['input_cache_write']),
+    webSearchPrice: perCall(pricing['web_search']),
   };
 }
 
 function perToken(price: unknown): number | undefined {
   if (typeof price !== 'string' || price.trim() === '') return undefined;
   return perMillion(Number(price) * MILLION);
+}
+
+function perCall(price: unknown): number | undefined {
+  return typeof price === 'string' && price.trim() !== '' ? perMillion(Number(price)) : undefined;
 }
 
 /** The price per million tokens, with the 6 decimals that are stored. */

@@ -35,6 +35,25 @@ export function wholeNumberIn(record: JsonRecord | undefined, field: string): nu
   return isCount && value >= 0 && value <= MAX_NUMBER ? value : undefined;
 }
 
+const DIGITS = /^\d{1,9}$/;
+
+/** A count of tokens, which some gateways write as a text. Fractions and nonsense say nothing. */
+export function countIn(record: JsonRecord | undefined, field: string): number | undefined {
+  const value = record?.[field];
+  const isText = typeof value === 'string' && DIGITS.test(value);
+  return wholeNumberIn(isText ? { [field]: Number(value) } : record, field);
+}
+
+/** The first nonzero count; zero without one. */
+export function firstCount(...counts: readonly (number | undefined)[]): number | undefined {
+  let zero: number | undefined;
+  for (const count of counts) {
+    if (count) return count;
+    zero ??= count;
+  }
+  return zero;
+}
+
 /** The first object of a list. */
 export function firstRecordIn(record: JsonRecord, field: string): JsonRecord | undefined {
   const value = record[field];

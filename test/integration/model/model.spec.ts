@@ -139,6 +139,10 @@ describe('models', () => {
         secondPrice: null,
         characterPrice: null,
         batchPriceFactor: null,
+        ...{ cacheWritePrice: null, cacheWriteHourPrice: null, minimumPrice: null },
+        ...{ audioInputPrice: null, audioOutputPrice: null },
+        ...{ webSearchPrice: null, codeRunPrice: null, currency: null, priceSource: null },
+        ...{ contextTiers: [], serviceTierFactors: [] },
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
         updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
       });

@@ -324,6 +324,7 @@ export const references: Record<string, Record<string, Reference>> = {
 
   'GET /system/model/:id': { id: { kind: model } },
   'GET /system/model/:id/cooldowns': { id: { kind: model } },
+  'GET /system/model/:id/prices': { id: { kind: model } },
   'POST /system/model': {
     providerCode: {
       kind: providerCode,

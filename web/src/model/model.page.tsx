@@ -31,6 +31,7 @@ import { Alternatives } from './alternatives';
 import { CATEGORIES, isCategory } from './categories';
 import { Diagnosis } from './diagnosis';
 import { OfferedModels } from './offered-models';
+import { PriceFields } from './prices';
 import styles from './model.module.css';
 import { AUTH_TYPES, bodyOf, hasAlternatives, valuesOf } from './values';
 
@@ -64,28 +65,6 @@ interface FormProps {
   readonly model: ModelView | undefined;
   readonly providers: readonly ProviderView[];
 }
-
-/** Price fields of each category. */
-const PRICES = {
-  chat: ['inputPrice', 'cachedInputPrice', 'outputPrice', 'batchPriceFactor'],
-  vector: ['inputPrice', 'batchPriceFactor'],
-  rerank: ['inputPrice'],
-  image: ['imagePrice'],
-  audio: ['characterPrice'],
-  video: ['secondPrice'],
-  transcription: ['secondPrice', 'inputPrice', 'outputPrice'],
-  moderation: ['inputPrice', 'batchPriceFactor'],
-} as const;
-
-const PRICE_HELP = {
-  inputPrice: 'priceHelp',
-  outputPrice: 'priceHelp',
-  cachedInputPrice: 'cachedPriceHelp',
-  imagePrice: 'unitPriceHelp',
-  secondPrice: 'unitPriceHelp',
-  characterPrice: 'characterPriceHelp',
-  batchPriceFactor: 'batchPriceFactorHelp',
-} as const;
 
 function ModelForm({ model, providers }: FormProps) {
   const { t } = useTranslation('model');
@@ -321,16 +300,8 @@ function ModelForm({ model, providers }: FormProps) {
                     ))}
                   </>
                 )}
-                {(isCategory(category) ? PRICES[category] : []).map((price) => (
-                  <NumberInput
-                    key={price}
-                    label={t(price)}
-                    description={t(PRICE_HELP[price])}
-                    min={0}
-                    {...form.getInputProps(price)}
-                  />
-                ))}
               </div>
+              <PriceFields form={form} />
               <Textarea label={t('remark')} {...form.getInputProps('remark')} />
               <Switch
                 label={t('shownHelp')}

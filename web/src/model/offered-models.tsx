@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { messageOf } from '../ui/states';
-import { booleanText } from './values';
+import { booleanText, tierValues } from './values';
 import type { ModelValues } from './values';
 
 interface Props {
@@ -20,6 +20,12 @@ const FACTS = [
   'inputPrice',
   'outputPrice',
   'cachedInputPrice',
+  'cacheWritePrice',
+  'cacheWriteHourPrice',
+  'audioInputPrice',
+  'audioOutputPrice',
+  'webSearchPrice',
+  'codeRunPrice',
 ] as const;
 
 /** The models that the service of the provider offers. Choosing one fills in its id and, where the form is empty, what is known of it. */
@@ -63,9 +69,16 @@ export function OfferedModels({ form, providerId }: Props) {
 
 function filledIn(model: OfferedModelView, values: ModelValues): Partial<ModelValues> {
   const facts = FACTS.filter((fact) => values[fact] === '' && model[fact] !== null);
+  const hasPrices = facts.includes('inputPrice');
   return {
     modelName: model.id,
     ...Object.fromEntries(facts.map((fact) => [fact, model[fact]])),
+    ...(hasPrices && {
+      contextTiers: model.contextTiers.map(tierValues),
+      priceSource: model.priceSource ?? '',
+      // Published prices are in US dollars.
+      currency: 'USD',
+    }),
     ...(values.supportsTools === 'unknown' && { supportsTools: booleanText(model.supportsTools) }),
     ...(values.supportsVision === 'unknown' && {
       supportsVision: booleanText(model.supportsVision),

@@ -1,4 +1,11 @@
-import type { CreateModelBody, ModelKeyBody, ModelView } from '@plinth/client';
+import type {
+  ContextTierBody,
+  ContextTierView,
+  CreateModelBody,
+  ModelKeyBody,
+  ModelView,
+  ServiceTierBody,
+} from '@plinth/client';
 import type { Category } from './categories';
 
 /** A number field; empty if unknown. */
@@ -15,6 +22,32 @@ export type KeyValues = Required<Omit<ModelKeyBody, 'id'>> & { readonly id?: num
 
 const KEY = { label: '', apiKey: '', weight: 1, enabled: true };
 export const newKey = (): KeyValues => ({ ...KEY });
+
+/** Prices that a tier by the length of context can have. */
+export const TIER_PRICES = [
+  ...(['inputPrice', 'cachedInputPrice', 'outputPrice'] as const),
+  ...(['cacheWritePrice', 'cacheWriteHourPrice'] as const),
+] as const;
+
+/** A tier in the form; empty prices follow from those of the model. */
+export type TierValues = Record<'above' | (typeof TIER_PRICES)[number], number | ''>;
+type ServiceTierValues = Record<'tier', string> & Record<'factor', number | ''>;
+
+export const newTier = (): TierValues => tierValues({ above: 0 });
+
+export function tierValues(tier: ContextTierView): TierValues {
+  const prices = TIER_PRICES.map((price) => [price, orEmpty(tier[price])]);
+  return { above: tier.above || '', ...Object.fromEntries(prices) } as TierValues;
+}
+
+function tierBody({ above, ...prices }: TierValues): ContextTierBody[] {
+  const stated = Object.entries(prices).filter(([, price]) => price !== '');
+  return above === '' ? [] : [{ above, ...Object.fromEntries(stated) }];
+}
+
+function factorBody({ tier, factor }: ServiceTierValues): ServiceTierBody[] {
+  return tier.trim() === '' || factor === '' ? [] : [{ tier: tier.trim(), factor }];
+}
 
 /** `default` applies to a new model and means the provider's usual value. */
 export type AuthChoice = ModelView['authType'] | 'default';
@@ -47,7 +80,20 @@ export function valuesOf(model: ModelView | undefined, category: string) {
     imagePrice: orEmpty(model?.imagePrice),
     secondPrice: orEmpty(model?.secondPrice),
     characterPrice: orEmpty(model?.characterPrice),
+    cacheWritePrice: orEmpty(model?.cacheWritePrice),
+    cacheWriteHourPrice: orEmpty(model?.cacheWriteHourPrice),
+    audioInputPrice: orEmpty(model?.audioInputPrice),
+    audioOutputPrice: orEmpty(model?.audioOutputPrice),
+    webSearchPrice: orEmpty(model?.webSearchPrice),
+    codeRunPrice: orEmpty(model?.codeRunPrice),
+    minimumPrice: orEmpty(model?.minimumPrice),
     batchPriceFactor: orEmpty(model?.batchPriceFactor),
+    currency: model?.currency ?? '',
+    priceSource: model?.priceSource ?? '',
+    contextTiers: (model?.contextTiers ?? []).map(tierValues),
+    serviceTierFactors: (model?.serviceTierFactors ?? []).map((tier): ServiceTierValues => ({
+      ...tier,
+    })),
     remark: model?.remark ?? '',
     fallbackIds: (model?.fallbackIds ?? []).map(String),
     keyWeight: model?.keyWeight ?? 1,
@@ -74,6 +120,9 @@ export function bodyOf({
     ...(apiKey !== '' && { apiKey }),
     ...(authType !== 'default' && { authType }),
     modelShow: values.modelShow ? 'Y' : 'N',
+    currency: values.currency.trim().toUpperCase(),
+    contextTiers: values.contextTiers.flatMap(tierBody),
+    serviceTierFactors: values.serviceTierFactors.flatMap(factorBody),
     supportsTools: BOOLEANS[values.supportsTools],
     supportsVision: BOOLEANS[values.supportsVision],
     fallbackIds: supportsAlternatives ? fallbackIds.map(Number) : [],

@@ -111,6 +111,7 @@ export const model = {
   embedding: '向量',
   reranking: '重排',
   'The model': '模型',
+  'The price': '价格',
   '1 knowledge base': '1 个知识库',
   '{0} knowledge bases': '{0} 个知识库',
   '1 agent': '1 个智能体',

@@ -4,6 +4,7 @@ import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import { protocolError } from '../upstream.error.js';
 import {
+  countIn,
   errorInAnswer,
   throwIfError,
   isRecord,
@@ -14,7 +15,7 @@ import {
 } from '../vendor-json.js';
 import type { JsonRecord } from '../vendor-json.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../model-call.js';
+import { billedUsage, EventStreamDecoder } from '../model-call.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 import { namedGeneration, NO_EFFORT } from './chat.adapter.js';
 import type {
@@ -33,7 +34,7 @@ import type {
 } from './chat.adapter.js';
 import { cloudEndpoint, cloudRequest } from './messages.clouds.js';
 import { withInstruction } from './response-format.js';
-import { AnswerStream, completionOf, countIn, thinkingTokens, totalOf } from './stream-mapping.js';
+import { AnswerStream, completionOf, thinkingTokens, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './answer-text.js';
 
@@ -389,8 +390,8 @@ export class MessagesStream extends AnswerStream {
   private readUsage(holder: JsonRecord): void {
     const usage = recordIn(holder, 'usage');
     if (usage === undefined) return;
-    // A later event repeats some counts, and leaves others out as null or zero.
-    const counted = Object.entries(usage).filter(([, value]) => value !== null && value !== 0);
+    // A later event repeats some counts, and leaves others out as null or zero; breakdowns come at the start only.
+    const counted = Object.entries(usage).filter(([, value]) => !isNothing(value));
     this.usage = { ...usage, ...this.usage, ...Object.fromEntries(counted) };
     this.state.setUsage(toUsage(this.usage));
   }
@@ -459,14 +460,21 @@ function answerReason(raw: string, isAnswered: boolean): FinishReason {
   return raw === 'tool_use' && isAnswered ? 'stop' : toFinishReason(raw);
 }
 
+/** Whether a field of a usage counts nothing: null, zero, or a breakdown of zeros. */
+function isNothing(value: unknown): boolean {
+  if (isRecord(value)) return Object.values(value).every(isNothing);
+  return value === null || value === 0;
+}
+
 /** This protocol counts cached tokens beside the input; the contract counts them in it. */
 function toUsage(raw: JsonRecord): Usage {
   const uncached = countIn(raw, 'input_tokens');
   const cached = countIn(raw, 'cache_read_input_tokens');
-  const written = countIn(raw, 'cache_creation_input_tokens');
+  const billed = billedUsage(raw);
+  const { cacheWriteTokens: written = 0, cacheWriteHourTokens: writtenHour = 0 } = billed ?? {};
   const outputTokens = countIn(raw, 'output_tokens');
   const inputTokens =
-    uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
+    uncached === undefined ? undefined : uncached + (cached ?? 0) + written + writtenHour;
   const reasoningTokens = thinkingTokens(raw);
   return {
     inputTokens,
@@ -474,6 +482,7 @@ function toUsage(raw: JsonRecord): Usage {
     totalTokens: totalOf(inputTokens, outputTokens),
     cachedInputTokens: cached,
     ...(reasoningTokens !== undefined && { reasoningTokens }),
+    ...(billed && { billed }),
     raw,
   };
 }

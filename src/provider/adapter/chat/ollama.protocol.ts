@@ -2,6 +2,7 @@ import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import { protocolError, UpstreamError } from '../upstream.error.js';
 import {
+  countIn,
   errorInAnswer,
   throwIfError,
   isRecord,
@@ -25,7 +26,7 @@ import type {
   GenerationNames,
   OmittedCalls,
 } from './chat.adapter.js';
-import { AnswerStream, completionOf, countIn, totalOf } from './stream-mapping.js';
+import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { StateData } from './stream-mapping.js';
 import { argumentsIn, sentInput } from './answer-text.js';
 import type { ToolCallPiece } from './answer-text.js';

@@ -10,8 +10,8 @@ import {
   errorInAnswer,
 } from '../vendor-json.js';
 import type { JsonRecord } from '../vendor-json.js';
-import { bearerOf, EventStreamDecoder } from '../model-call.js';
-import type { Usage } from '../model-call.js';
+import { bearerOf, billedUsage, EventStreamDecoder } from '../model-call.js';
+import type { BilledUsage, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { protocolError } from '../upstream.error.js';
@@ -408,7 +408,6 @@ export class ResponsesStream extends AnswerStream {
 
   private finish(response: JsonRecord, event: string, parts: ChatPart[]): void {
     const usage = recordIn(response, 'usage');
-    if (usage) this.state.setUsage(toUsage(usage));
     throwIfFailed(response, this.secrets, event);
     // A service may leave out the events of items, or of some.
     for (const [index, item] of recordsIn(response, 'output').entries()) {
@@ -416,6 +415,10 @@ export class ResponsesStream extends AnswerStream {
       this.readItem(this.itemOf({ output_index: index }), item, true, parts);
     }
     const output = [...this.items].sort(([one], [other]) => one - other);
+    if (usage) {
+      const items = output.map(([, { item }]) => item);
+      this.state.setUsage(toUsage(usage, response, items));
+    }
     for (const [index, { item, pieces }] of output) {
       const call = callIn(wholeCall(item, pieces), index);
       if (call) this.state.addToolCall(call);
@@ -467,7 +470,7 @@ function toCompletion(
     toolCalls: output.flatMap((item, index) => callIn(item, index) ?? []),
     reason,
     raw: output.length === 0 ? '' : raw,
-    usage: usage && toUsage(usage),
+    usage: usage && toUsage(usage, parsed.data, output),
     omittedCalls,
   });
   return { ...completion, ...(providerState && { providerState }) };
@@ -495,7 +498,19 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['content_filter', 'content-filter'],
 ]);
 
-function toUsage(raw: JsonRecord): Usage {
+/** OpenAI charges searches, but not the pages that are opened then, and containers of code. */
+function toolCallsIn(items: readonly JsonRecord[]): Pick<BilledUsage, 'webSearches' | 'codeRuns'> {
+  const searches = items.filter(
+    (item) =>
+      item['type'] === 'web_search_call' &&
+      (recordIn(item, 'action')?.['type'] ?? 'search') === 'search',
+  );
+  const runs = items.filter(({ type }) => type === 'code_interpreter_call');
+  const containers = new Set(runs.map((item) => textIn(item, 'container_id') ?? item));
+  return { webSearches: searches.length, codeRuns: containers.size };
+}
+
+function toUsage(raw: JsonRecord, response: JsonRecord, items: readonly JsonRecord[]): Usage {
   const inputTokens = wholeNumberIn(raw, 'input_tokens');
   const outputTokens = wholeNumberIn(raw, 'output_tokens');
   return {
@@ -504,6 +519,7 @@ function toUsage(raw: JsonRecord): Usage {
     totalTokens: wholeNumberIn(raw, 'total_tokens') ?? totalOf(inputTokens, outputTokens),
     cachedInputTokens: wholeNumberIn(recordIn(raw, 'input_tokens_details'), 'cached_tokens'),
     reasoningTokens: wholeNumberIn(recordIn(raw, 'output_tokens_details'), 'reasoning_tokens'),
+    billed: billedUsage(raw, response, toolCallsIn(items)),
     raw,
   };
 }

@@ -2,7 +2,8 @@ import {
   firstRecordIn,
   isRecord,
   recordIn,
-  wholeNumberIn,
+  countIn,
+  firstCount,
   isJson,
   parseRecord,
 } from '../vendor-json.js';
@@ -11,7 +12,7 @@ import type { StreamDecoder, Usage } from '../model-call.js';
 import { msg } from '../../../platform/message/index.js';
 import { cutError, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Secrets } from '../safe-text.js';
-import { endOfEvent } from '../model-call.js';
+import { billedUsage, endOfEvent } from '../model-call.js';
 import { splitThinking, StopSequences, ThinkTags, ToolCallCollector } from './answer-text.js';
 import type { CallExtra, Segment, ToolCallPiece } from './answer-text.js';
 import type {
@@ -22,31 +23,12 @@ import type {
   OmittedCalls,
 } from './chat.adapter.js';
 
-const DIGITS = /^\d{1,9}$/;
-
-/** A count of tokens, which some gateways write as a text. Fractions and nonsense say nothing. */
-export function countIn(record: JsonRecord | undefined, field: string): number | undefined {
-  const value = record?.[field];
-  const isText = typeof value === 'string' && DIGITS.test(value);
-  return wholeNumberIn(isText ? { [field]: Number(value) } : record, field);
-}
-
-/** The first nonzero count; zero without one. */
-export function firstCount(...counts: readonly (number | undefined)[]): number | undefined {
-  let zero: number | undefined;
-  for (const count of counts) {
-    if (count) return count;
-    zero ??= count;
-  }
-  return zero;
-}
-
 /**
  * Usage as services of chat-completions and their gateways spell it. Cached tokens: OpenAI `prompt_tokens_details`, DeepSeek
  * `prompt_cache_hit_tokens`, Kimi `cached_tokens`, gateways before Anthropic `cache_read_input_tokens`. Gateways before other
  * protocols keep `input_tokens` and `output_tokens`.
  */
-export function chatUsage(raw: JsonRecord): Usage {
+export function chatUsage(raw: JsonRecord, answer?: JsonRecord): Usage {
   const inputTokens = firstCount(countIn(raw, 'prompt_tokens'), countIn(raw, 'input_tokens'));
   const named = firstCount(countIn(raw, 'completion_tokens'), countIn(raw, 'output_tokens'));
   const totalTokens = countIn(raw, 'total_tokens');
@@ -65,6 +47,7 @@ export function chatUsage(raw: JsonRecord): Usage {
       countIn(raw, 'cache_read_input_tokens'),
     ),
     reasoningTokens: isBeside ? unnamed : thought,
+    billed: billedUsage(raw, answer),
     raw,
   };
 }
@@ -96,11 +79,11 @@ export function usageIn(answer: JsonRecord, choice: JsonRecord | undefined): Usa
   const { x_groq: groqs, usage: beside } = answer;
   // Most chunks have no usage.
   if (!isRecord(beside) && !isRecord(groqs) && !isRecord(choice?.['usage'])) return undefined;
-  if (isRecord(beside) && !isRecord(groqs) && !choice?.['usage']) return chatUsage(beside);
+  if (isRecord(beside) && !isRecord(groqs) && !choice?.['usage']) return chatUsage(beside, answer);
   const groq = recordIn(answer, 'x_groq');
   const places = [groq?.['usage'], choice?.['usage'], beside];
   return places.reduce<Usage | undefined>(
-    (usage, place) => (isRecord(place) ? laterUsage(usage, chatUsage(place)) : usage),
+    (usage, place) => (isRecord(place) ? laterUsage(usage, chatUsage(place, answer)) : usage),
     undefined,
   );
 }
@@ -114,6 +97,7 @@ export function laterUsage(before: Usage | undefined, later: Usage): Usage {
     totalTokens: laterCount(later.totalTokens, before.totalTokens),
     cachedInputTokens: laterCount(later.cachedInputTokens, before.cachedInputTokens),
     reasoningTokens: laterCount(later.reasoningTokens, before.reasoningTokens),
+    billed: before.billed || later.billed ? { ...before.billed, ...later.billed } : undefined,
     raw: isEmpty(later) ? before.raw : later.raw,
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OutboundResponse } from '../../../platform/outbound/index.js';
 import type { ModelConnection, Usage } from '../model-call.js';
-import { EventStreamDecoder } from '../model-call.js';
+import { billedUsage, EventStreamDecoder } from '../model-call.js';
 import { cutError, protocolError, UpstreamError, upstreamErrorOf } from '../upstream.error.js';
 import { errorInAnswer, parseJson } from '../vendor-json.js';
 import { msg } from '../../../platform/message/index.js';
@@ -85,7 +85,7 @@ const answerSchema = z.object({
     .nullish()
     .catch(undefined),
   usage: z
-    .object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
+    .looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
     .nullish()
     .catch(undefined),
   error: z.unknown().optional(),
@@ -159,6 +159,7 @@ function usagePart(usage: z.output<typeof answerSchema>['usage']): ChatPart[] {
     inputTokens: usage.prompt_tokens ?? undefined,
     outputTokens: usage.completion_tokens ?? undefined,
     totalTokens: usage.total_tokens ?? undefined,
+    billed: billedUsage(usage),
     raw: usage,
   };
   return [{ type: 'usage', usage: read }];

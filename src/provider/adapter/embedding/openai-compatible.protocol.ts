@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY } from '../address.js';
-import { bearerOf, postForJson } from '../model-call.js';
+import { bearerOf, billedUsage, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { besideEndpoint, listModels } from '../model-list.js';
 import type { OfferedModel } from '../model-list.js';
@@ -141,6 +141,7 @@ function toUsage(raw: JsonRecord): Usage {
   return {
     inputTokens: wholeNumberIn(raw, 'prompt_tokens') || undefined,
     totalTokens: wholeNumberIn(raw, 'total_tokens') || undefined,
+    billed: billedUsage(raw),
     raw,
   };
 }

@@ -5,7 +5,7 @@ import { isRecord, errorInAnswer, parseJson, parseRecord } from '../vendor-json.
 import type { JsonRecord } from '../vendor-json.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
-import { EventStreamDecoder } from '../model-call.js';
+import { billedUsage, EventStreamDecoder } from '../model-call.js';
 import { cutError, protocolError, upstreamErrorOf } from '../upstream.error.js';
 import { isTextFormat } from './media.adapter.js';
 import type { Transcript, TranscriptEvent, TranscriptFormat } from './media.adapter.js';
@@ -50,9 +50,16 @@ function measured(answer: JsonRecord): Measured {
   const inputTokens = usage?.input_tokens ?? usage?.prompt_tokens;
   const outputTokens = usage?.output_tokens ?? usage?.completion_tokens;
   const hasTokens = inputTokens !== undefined || outputTokens !== undefined;
-  const reported: Usage | undefined = hasTokens
-    ? { inputTokens, outputTokens, totalTokens: usage?.total_tokens, raw: answer['usage'] }
-    : undefined;
+  if (!hasTokens) return { seconds, usage: undefined };
+  const { usage: raw } = answer;
+  const billed = isRecord(raw) ? billedUsage(raw) : undefined;
+  const reported: Usage = {
+    inputTokens,
+    outputTokens,
+    totalTokens: usage?.total_tokens,
+    billed,
+    raw,
+  };
   return { seconds, usage: reported };
 }
 

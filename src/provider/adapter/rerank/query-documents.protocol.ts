@@ -3,7 +3,7 @@ import jwt from 'jsonwebtoken';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY, parseAddress } from '../address.js';
-import { bearerOf, postForJson } from '../model-call.js';
+import { bearerOf, billedUsage, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { Vendor } from '../named-adapter.js';
@@ -221,7 +221,7 @@ export function usageIn(answer: unknown): Usage | undefined {
     const inputTokens = ['total_tokens', 'prompt_tokens', 'input_tokens']
       .map((field) => wholeNumberIn(raw, field))
       .find((count) => count !== undefined);
-    if (inputTokens !== undefined) return { inputTokens, raw };
+    if (inputTokens !== undefined) return { inputTokens, billed: billedUsage(raw), raw };
   }
   return undefined;
 }
