@@ -71,7 +71,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   }
 
   it(
-    'share the work: one takes the documents, the other parses them',
+    'share the work: one takes the documents, several parse them, and one apart from the files is refused',
     async () => {
       const api = boot(dataDir, { ...environment, ROLE: 'api' });
       const admin = await adminAt(await addressOf(api), ADMIN_PASSWORD);
@@ -89,53 +89,35 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       expect(await settled(admin, id)).toMatchObject([{ name: 'before.txt', status: PARSED }]);
       await upload(admin, id, [['after.txt', 'Taken while a worker runs.']]);
       expect((await settled(admin, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
-      expect(api.stdout()).not.toContain('Parsing');
 
-      worker.child.kill('SIGTERM');
-      expect(await worker.exit).toBe(0);
-      api.child.kill('SIGTERM');
-      expect(await api.exit).toBe(0);
-      expect([worker, api].map((run) => run.stderr())).toEqual(['', '']);
-    },
-    4 * START_MS,
-  );
-
-  it(
-    'may be several workers, and a worker may be main.js with ROLE=worker',
-    async () => {
-      const api = boot(dataDir, { ...environment, ROLE: 'api' });
-      const admin = await adminAt(await addressOf(api), ADMIN_PASSWORD);
-      const workers = [1, 2].map(() => boot(dataDir, { ...environment, ROLE: 'worker' }));
-      for (const worker of workers) await running(worker);
-      const id = await createKnowledge(admin, { name: 'Several', embeddingModel: MODEL });
+      const another = boot(dataDir, { ...environment, ROLE: 'worker' });
+      await running(another);
+      const several = await createKnowledge(admin, { name: 'Several', embeddingModel: MODEL });
       const names = Array.from({ length: 12 }, (_, number) => `${number}.txt`);
       await upload(
         admin,
-        id,
+        several,
         names.map((name) => [name, `The document ${name}.`] as const),
       );
-
-      const rows = await settled(admin, id);
+      const rows = await settled(admin, several);
       expect(rows.map(({ status }) => status)).toEqual(names.map(() => PARSED));
       expect(rows.map(({ fragmentCount }) => fragmentCount)).toEqual(names.map(() => 1));
-      expect(await attachmentsOf(admin, id)).toHaveLength(names.length);
-    },
-    4 * START_MS,
-  );
+      expect(await attachmentsOf(admin, several)).toHaveLength(names.length);
+      expect(api.stdout()).not.toContain('Parsing');
 
-  it(
-    'are refused apart from the files of the others',
-    async () => {
-      const first = boot(dataDir, { ...environment, ROLE: 'api' });
-      await addressOf(first);
       const elsewhere = join(dataDir, 'elsewhere');
-      const worker = runProgram(['worker.js'], elsewhere, environment);
-
-      expect(await worker.exit).toBe(2);
-      expect(worker.stderr()).toContain(
+      const apart = runProgram(['worker.js'], elsewhere, environment);
+      expect(await apart.exit).toBe(2);
+      expect(apart.stderr()).toContain(
         `The files of this database are not in DATA_DIR ${elsewhere}: it lacks the file installation.json`,
       );
+
+      for (const run of [worker, another, api]) {
+        run.child.kill('SIGTERM');
+        expect(await run.exit).toBe(0);
+        expect(run.stderr()).toBe('');
+      }
     },
-    2 * START_MS,
+    6 * START_MS,
   );
 });

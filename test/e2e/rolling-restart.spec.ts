@@ -78,15 +78,19 @@ interface Served {
   }
 
   /** As a deploy does: the process gets SIGTERM, and its successor is started when it has ended. */
-  async function replace({ run, address }: Served): Promise<Served> {
-    run.child.kill('SIGTERM');
+  async function replace(served: Served, graceSeconds: string): Promise<Served> {
+    await terminate(served);
+    return serve(graceSeconds);
+  }
+
+  async function terminate({ run, address }: Served, signal: NodeJS.Signals = 'SIGTERM') {
+    run.child.kill(signal);
     expect(await run.exit).toBe(0);
     proxy.remove(address);
-    return serve('600');
   }
 
   it(
-    'of two processes loses no request and cuts no answer',
+    'of two processes loses no request, cuts no answer, and stores as stopped what outlasts the grace',
     async () => {
       const [first, second] = await Promise.all([serve('600'), serve('600')]);
       const admin = await adminAt(proxy.url, ADMIN_PASSWORD);
@@ -97,8 +101,8 @@ interface Served {
       const load = new Load(admin);
       load.begin();
       await load.answered(10);
-      const others = [await replace(first)];
-      others.push(await replace(second));
+      const patient = await replace(first, '600');
+      const hasty = await replace(second, '1');
       await load.answered(10);
       await load.end();
 
@@ -113,35 +117,23 @@ interface Served {
           { role: 'assistant', content: reply.text, state: 'complete' },
         ]);
       }
-      for (const { run, address } of others) {
-        run.child.kill('SIGINT');
-        proxy.remove(address);
-        // SIGINT neither drains nor waits for streams.
-        expect(await run.exit).toBe(0);
-      }
-    },
-    3 * START_MS,
-  );
 
-  it(
-    'stores as stopped what does not end within the grace',
-    async () => {
-      const [first] = [await serve('1')];
-      const admin = await adminAt(proxy.url, ADMIN_PASSWORD);
       const sessionId = await newSession(admin);
-      const chat = await OpenChat.send(admin, { model: ENDLESS, content: 'x', sessionId });
+      const atHasty = await adminAt(hasty.address, ADMIN_PASSWORD);
+      const chat = await OpenChat.send(atHasty, { model: ENDLESS, content: 'x', sessionId });
       await chat.until('tok3');
-      const next = replace(first);
+      const end = terminate(hasty);
       const reply = await chat.rest();
-      await next;
-
+      await end;
       expect(reply.error).toMatch(/restarting/);
       expect(await messagesOf(admin, sessionId)).toMatchObject([
         { role: 'user' },
         { content: reply.text, state: 'stopped', finishReason: 'shutdown' },
       ]);
+      // SIGINT neither drains nor waits for streams.
+      await terminate(patient, 'SIGINT');
     },
-    START_MS,
+    3 * START_MS,
   );
 });
 
