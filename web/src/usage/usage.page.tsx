@@ -1,15 +1,18 @@
 import {
+  Alert,
   Group,
+  Menu,
   Select,
   SegmentedControl,
   SimpleGrid,
+  Stack,
   Table,
   Tabs,
   Text,
   Title,
 } from '@mantine/core';
 import type { UsageRowView, UsageView } from '@plinth/client';
-import { IconChartBar, IconDownload } from '@tabler/icons-react';
+import { IconChartBar, IconDownload, IconReceipt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -108,6 +111,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
             value={days}
             onChange={(value) => change({ days: value === '30' ? undefined : value })}
           />
+          {isAllowed && may('monitor:usage:export') && <Charges groupBy={groupBy} />}
           {mayExport && (
             <ActionButton
               variant="default"
@@ -144,6 +148,41 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   );
 }
 
+const CHARGED = ['user', 'key', 'model', 'agent'] as const;
+
+/** Saves the charges of this month or the last, by what the table is grouped by or by user. */
+function Charges({ groupBy }: { readonly groupBy: string }) {
+  const { t } = useTranslation('usage');
+  const charged = CHARGED.find((group) => group === groupBy) ?? 'user';
+  const today = new Date();
+  const months = [0, 1].map((back) => {
+    const first = new Date(today.getFullYear(), today.getMonth() - back, 1);
+    return `${first.getFullYear()}-${String(first.getMonth() + 1).padStart(2, '0')}`;
+  });
+  const save = useAction(async (choice: { month: string; format: 'csv' | 'xlsx' }) => {
+    saveFile(await plinth.usageCharges({ query: { ...choice, groupBy: charged } }));
+  });
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionButton variant="default" icon={IconReceipt} loading={save.isPending}>
+          {t('charges')}
+        </ActionButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{t('chargesBy', { group: t(`groups.${charged}`) })}</Menu.Label>
+        {months.flatMap((month) =>
+          (['csv', 'xlsx'] as const).map((format) => (
+            <Menu.Item key={month + format} onClick={() => save.mutate({ month, format })}>
+              {t(`formats.${format}`, { month })}
+            </Menu.Item>
+          )),
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
 interface AnswerProps {
   readonly query: UseQueryResult<UsageView>;
   readonly show: (report: UsageView) => ReactNode;
@@ -175,7 +214,7 @@ function Days({ report, count }: { readonly report: UsageView; readonly count: n
       value: shortNumber(total.inputTokens + total.outputTokens),
       of: (row) => row.inputTokens + row.outputTokens,
     },
-    { name: 'cost', value: costText(total.cost), of: (row) => Number(row.cost ?? 0) },
+    { name: 'cost', value: costsText(total), of: (row) => Number(row.cost ?? 0) },
     { name: 'failures', value: number(total.failures), of: (row) => row.failures },
   ] as const satisfies readonly {
     readonly name: string;
@@ -183,22 +222,29 @@ function Days({ report, count }: { readonly report: UsageView; readonly count: n
     readonly of: Figure;
   }[];
   return (
-    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
-      {figures.map(({ name, value, of }) => (
-        <Figure
-          key={name}
-          title={t(`figures.${name}`)}
-          value={value}
-          course={course(of)}
-          tone={name === 'failures' ? 'bad' : 'usual'}
-        />
-      ))}
-    </SimpleGrid>
+    <Stack gap="sm">
+      {total.unpriced > 0 && (
+        <Alert color="yellow">{t('unpriced', { count: total.unpriced })}</Alert>
+      )}
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+        {figures.map(({ name, value, of }) => (
+          <Figure
+            key={name}
+            title={t(`figures.${name}`)}
+            value={value}
+            course={course(of)}
+            tone={name === 'failures' ? 'bad' : 'usual'}
+          />
+        ))}
+      </SimpleGrid>
+    </Stack>
   );
 }
 
-function costText(cost: string | null): string {
-  return cost === null ? '–' : number(Number(cost), 4);
+/** Costs of each currency; they are never added. */
+function costsText({ costs }: Pick<UsageRowView, 'costs'>): string {
+  if (costs.length === 0) return '–';
+  return costs.map(({ currency, cost }) => `${number(Number(cost), 4)} ${currency}`).join(' + ');
 }
 
 function Groups({ report, title }: { readonly report: UsageView; readonly title: string }) {
@@ -217,7 +263,16 @@ function Groups({ report, title }: { readonly report: UsageView; readonly title:
           <Table.Tr>
             <Table.Th>{title}</Table.Th>
             {(
-              ['calls', 'failures', 'input', 'cached', 'output', 'firstToken', 'cost'] as const
+              [
+                'calls',
+                'failures',
+                'input',
+                'cached',
+                'output',
+                'firstToken',
+                'cost',
+                'unpriced',
+              ] as const
             ).map((figure) => (
               <Table.Th key={figure} ta="right">
                 {t(`figures.${figure}`)}
@@ -239,7 +294,8 @@ function Groups({ report, title }: { readonly report: UsageView; readonly title:
                 <Table.Td ta="right">
                   {row.firstTokenMs === null ? '–' : duration(Math.round(row.firstTokenMs))}
                 </Table.Td>
-                <Table.Td ta="right">{costText(row.cost)}</Table.Td>
+                <Table.Td ta="right">{costsText(row)}</Table.Td>
+                <Table.Td ta="right">{row.unpriced === 0 ? '–' : number(row.unpriced)}</Table.Td>
               </Table.Tr>
             );
           })}
