@@ -529,4 +529,43 @@ describeConsole('the pages of administration and the account', () => {
     expect(await other.get('/system/user/getInfo')).toMatchObject({ code: 401 });
     await console.plinth.signIn(name, 'another-pass-1');
   });
+
+  it('says how long records are kept, and places and lifts a legal hold', async () => {
+    await makeUser(console.plinth, root, 'petra');
+    await page.goto('/');
+    await page.getByRole('link', { name: 'Retention' }).click();
+    await heading('Retention').waitFor();
+    await page.getByLabel('Chats, since their last use').fill('90');
+    await page.getByRole('textbox', { name: 'Audit log' }).fill('365');
+    await page.getByText('Forbidden', { exact: true }).click();
+    await expectNoViolations(page);
+    await button('Save retention').click();
+    await page.getByText('The retention is saved.').waitFor();
+    await page.reload();
+    await page.getByText('Users cannot make chats temporary.').waitFor();
+    expect(await page.getByLabel('Chats, since their last use').inputValue()).toBe('90 days');
+
+    await button('Place legal hold').click();
+    await dialog().getByRole('combobox', { name: 'User name' }).fill('petra');
+    await page.getByRole('option', { name: 'petra' }).click();
+    await button('Place legal hold', dialog()).click();
+    await dialog().getByText('Enter a reason.').waitFor();
+    await dialog().getByRole('textbox', { name: 'Reason' }).fill('Proceedings 12/2026');
+    await button('Place legal hold', dialog()).click();
+    await row('petra').getByText('Proceedings 12/2026').waitFor();
+    await expectNoViolations(page);
+    await row('petra').getByRole('button', { name: 'Lift hold' }).click();
+    await button('Lift hold', dialog()).click();
+    await page.getByText('No user is under legal hold.').waitFor();
+
+    await page.goto('/account');
+    await page.getByLabel('Chats, since their last use').fill('7');
+    await button('Save retention').click();
+    await page.getByText('The retention is saved.').waitFor();
+    const own = await root.get<{ rules: unknown[] }>('/system/user/profile/retention');
+    expect(own.data.rules[0]).toMatchObject({ recordClass: 'chats', days: 7, maxDays: 90 });
+    await expectNoViolations(page);
+    done(await root.put('/system/user/profile/retention', { rules: [] }));
+    done(await root.put('/system/retention', { rules: [], temporaryChats: 'allowed' }));
+  });
 });

@@ -66,6 +66,30 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
+  it('holds a temporary chat, which no list shows and which ends with a click', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    await page.getByRole('switch', { name: 'Temporary chat' }).click();
+    await page.getByText('In no list, and removed when you end it').waitFor();
+    await expectNoViolations(page);
+    await composer(page).fill('What is said between us?');
+    await composer(page).press('Enter');
+    await page.getByText('Temporary chat: in no list, and removed within a day.').waitFor();
+    await answers(page).last().waitFor();
+    const sessionId = sessionOf(page);
+    await eventually(
+      () => stored(sessionId),
+      (messages) => messages.length === 2,
+    );
+    expect(await page.getByRole('link', { name: 'What is said between us?' }).count()).toBe(0);
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'End chat' }).click();
+    await page.getByText('The chat is deleted.').waitFor();
+    await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
+    expect(await admin.get(`/system/session/${sessionId}`)).toMatchObject({ code: 404 });
+    await page.close();
+  });
+
   it('begins with the wishes of the address, cites sources and shows them in their document', async () => {
     const page = await console.signedIn({ width: 1600 });
     const { data: agents } = await admin.get<{ id: number }[]>('/agent/agent/agentOptions');

@@ -32,6 +32,7 @@ import { focusFirstInvalid, FormFailure, LeaveGuard } from '../ui/form';
 import { Page } from '../ui/page';
 import { Connections, useConnections } from './connections';
 import { OwnSignIns } from './own-sign-ins';
+import { RetentionForm, retentionKey } from './retention-form';
 import { SecondFactors } from './second-factors';
 import styles from './account.module.css';
 
@@ -75,6 +76,9 @@ export default function AccountPage() {
           </Stack>
         </Section>
       )}
+      <Section title={t('retention.title')}>
+        <OwnRetention />
+      </Section>
       <Section title={t('signIns.title')}>
         <Stack gap="sm">
           <Text c="dimmed">{t('signIns.about')}</Text>
@@ -229,6 +233,26 @@ function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
         </Group>
       </Stack>
     </form>
+  );
+}
+
+/** How long the own records are kept. */
+function OwnRetention() {
+  const { t } = useTranslation('account');
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: [...retentionKey, 'own'],
+    queryFn: ({ signal }) => plinth.ownRetentionRules({ signal }),
+  });
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (isPending) return <RowsSkeleton rows={3} />;
+  return (
+    <Stack gap="sm">
+      <Text c="dimmed">{t('retention.about')}</Text>
+      <RetentionForm
+        retention={data}
+        save={(rules) => plinth.ownRetentionUpdate({ body: { rules } })}
+      />
+    </Stack>
   );
 }
 

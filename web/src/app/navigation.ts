@@ -17,6 +17,7 @@ import {
   IconRobot,
   IconShieldLock,
   IconThumbUp,
+  IconTrashX,
   IconUserCheck,
   IconUsers,
   IconUsersGroup,
@@ -70,6 +71,7 @@ export const ADMINISTRATION: readonly Entry[] = [
     'monitor:operlog:list',
     'monitor:logininfor:list',
   ),
+  entry('/retention', 'retention', IconTrashX, 'system:retention:list'),
   entry('/feedback', 'feedback', IconThumbUp, 'chat:feedback:list'),
   entry('/files', 'files', IconFiles, 'system:oss:list'),
 ];

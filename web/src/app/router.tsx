@@ -92,6 +92,7 @@ const routes = root.addChildren([
     page('/dictionary', () => import('../administration/dictionary.page')),
     page('/sign-ins', () => import('../administration/sign-ins.page')),
     page('/audit', () => import('../administration/audit.page')),
+    page('/retention', () => import('../administration/retention.page')),
     page('/feedback', () => import('../administration/feedback.page')),
     page('/files', () => import('../administration/files.page')),
 

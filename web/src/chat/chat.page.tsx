@@ -1,4 +1,15 @@
-import { ActionIcon, Alert, Drawer, Skeleton, Stack, Text, Title, Tooltip } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Drawer,
+  Skeleton,
+  Stack,
+  Switch,
+  Text,
+  Title,
+  Tooltip,
+} from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { ApiError } from '@plinth/client';
 import type { MessageView } from '@plinth/client';
@@ -25,8 +36,9 @@ import {
   modelsQuery,
   sessionQuery,
   sessionsKey,
+  temporaryQuery,
 } from './data';
-import { choiceOf, draftOf } from './draft';
+import { choiceOf, draftOf, forgetSession } from './draft';
 import type { Choice } from './draft';
 import { Sessions } from './sessions';
 import type { AttachedFile } from './turn';
@@ -250,8 +262,12 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
     },
     [sessionId, choice],
   );
+  const [isTemporary, setTemporary] = useState(false);
   const begin = useAction(
-    (content: string) => plinth.sessionCreate({ body: { sessionTitle: titleOf(content) } }),
+    (content: string) =>
+      plinth.sessionCreate({
+        body: { sessionTitle: titleOf(content), ...(isTemporary && { temporary: true }) },
+      }),
     { changes: [sessionsKey] },
   );
   const ask = async (content: string, files: readonly AttachedFile[]): Promise<boolean> => {
@@ -351,6 +367,11 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
               {t('state.elsewhere')}
             </Alert>
           )}
+          {isNew ? (
+            <TemporaryChoice chosen={isTemporary} onChoose={setTemporary} />
+          ) : (
+            session?.temporary && <TemporaryNote sessionId={session.id} />
+          )}
           <Composer
             field={field}
             sessionId={sessionId}
@@ -367,6 +388,66 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
         </div>
       </div>
     </Actions>
+  );
+}
+
+/** Makes a new chat temporary where the tenant leaves the choice, and says so where it enforces it. */
+function TemporaryChoice({
+  chosen,
+  onChoose,
+}: {
+  readonly chosen: boolean;
+  readonly onChoose: (chosen: boolean) => void;
+}) {
+  const { t } = useTranslation('chat');
+  const { data } = useQuery(temporaryQuery);
+  if (data?.temporaryChats === 'enforced') {
+    return (
+      <Text size="sm" c="dimmed" mb="xs">
+        {t('temporary.enforced')}
+      </Text>
+    );
+  }
+  if (data?.temporaryChats !== 'allowed') return null;
+  return (
+    <Switch
+      size="sm"
+      mb="xs"
+      label={t('temporary.choose')}
+      description={chosen ? t('temporary.help') : undefined}
+      checked={chosen}
+      onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+    />
+  );
+}
+
+function TemporaryNote({ sessionId }: { readonly sessionId: string }) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const navigate = useNavigate();
+  const end = useAction(() => plinth.sessionRemove({ path: { ids: [sessionId] } }), {
+    done: t('temporary.ended'),
+    after: () => {
+      forgetSession(sessionId);
+      void navigate({ to: '/chat' });
+    },
+  });
+  return (
+    <Alert variant="light" color="gray" mb="xs" p="xs">
+      <span className={styles['temporary']}>
+        <span>{t('temporary.note')}</span>
+        {may('system:session:remove') && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={end.isPending}
+            onClick={() => end.mutate()}
+          >
+            {t('temporary.end')}
+          </Button>
+        )}
+      </span>
+    </Alert>
   );
 }
 

@@ -29,6 +29,13 @@ export function sessionsQuery(search: string) {
   });
 }
 
+/** Whether the tenant lets chats be temporary. */
+export const temporaryQuery = queryOptions({
+  queryKey: ['retention', 'own'],
+  queryFn: ({ signal }) => plinth.ownRetentionRules({ signal }),
+  staleTime: 60_000,
+});
+
 export function sessionQuery(id: string) {
   return queryOptions({
     queryKey: ['chat', 'session', id],
