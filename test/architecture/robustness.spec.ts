@@ -98,6 +98,11 @@ const acceptedBodies: Record<string, object> = {
     grantTypeList: ['password'],
   },
   'POST /system/session': { sessionTitle: 'Robust' },
+  'PUT /system/retention': {
+    rules: [{ recordClass: 'chats', days: 90 }],
+    temporaryChats: 'allowed',
+  },
+  'PUT /system/user/profile/retention': { rules: [{ recordClass: 'chats', days: 90 }] },
   'PUT /system/user/profile': { nickName: 'Robust' },
   'PUT /system/user/profile/updatePwd': {
     oldPassword: 'not-the-old-one',
