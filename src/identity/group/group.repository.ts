@@ -58,15 +58,20 @@ const ENTER = `
 /** Takes the users of $3 out of the groups of $2 and every group around them, unless another way leads into the group. */
 const LEAVE = `
   WITH RECURSIVE ${AROUND},
-  inside (top, id) AS (
-    SELECT id, id FROM around
+  inside (id) AS (
+    SELECT id FROM around
      UNION
-    SELECT i.top, c.child_id FROM inside i JOIN group_child c ON c.group_id = i.id WHERE c.tenant_id = $1)
+    SELECT c.child_id FROM inside i JOIN group_child c ON c.group_id = i.id WHERE c.tenant_id = $1),
+  remaining (group_id, user_id) AS (
+    SELECT m.group_id, m.user_id FROM inside i JOIN group_member m ON m.group_id = i.id
+     WHERE m.tenant_id = $1 AND m.user_id = ANY ($3::bigint[])
+     UNION
+    SELECT c.group_id, r.user_id FROM remaining r JOIN group_child c ON c.child_id = r.group_id
+     WHERE c.tenant_id = $1)
   DELETE FROM group_membership s USING around a
    WHERE s.tenant_id = $1 AND s.group_id = a.id AND s.user_id = ANY ($3::bigint[])
      AND NOT EXISTS (
-       SELECT 1 FROM inside i JOIN group_member m ON m.group_id = i.id AND m.tenant_id = $1
-        WHERE i.top = s.group_id AND m.user_id = s.user_id)`;
+       SELECT 1 FROM remaining r WHERE r.group_id = s.group_id AND r.user_id = s.user_id)`;
 
 const FIGURES = `
   SELECT g.id, p.name AS "providerName",
