@@ -21,6 +21,7 @@ const platform = [
 ];
 const features = [
   'identity',
+  'grant',
   'dictionary',
   'provider',
   'usage',

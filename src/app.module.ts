@@ -19,6 +19,7 @@ import { COMPATIBLE_API_FAILURES, CompatibleApiModule } from './compatible-api/i
 import { ErrorFilter } from './platform/error/index.js';
 import type { FailureShape } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
+import { GrantModule } from './grant/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
 import {
@@ -89,6 +90,7 @@ export class AppModule {
         ConsoleModule,
         StorageModule,
         IdentityModule,
+        GrantModule,
         DictionaryModule,
         ProviderModule,
         ModelModule,

@@ -28,7 +28,7 @@ import {
 export class AgentController {
   constructor(private readonly agents: AgentService) {}
 
-  /** The tenant's agents, last changed first. */
+  /** The agents that the caller may read, last changed first. */
   @Get('list')
   @RequirePermission('agent:agent:list')
   @AnswersPage(AgentView)
@@ -48,7 +48,7 @@ export class AgentController {
     return this.agents.rows(caller, query);
   }
 
-  /** The enabled agents of the tenant, without their prompts; every user of the tenant may use them. */
+  /** The enabled agents that the caller may use, without their prompts. */
   @Get('agentOptions')
   @LoginOnly({ apiKey: 'chat:chat:use' })
   @AnswersArray(AgentOptionView)
@@ -88,7 +88,7 @@ export class AgentController {
     return this.agents.get(caller, id);
   }
 
-  /** Creates an agent. The caller needs read access to the knowledge bases that it binds. */
+  /** Creates an agent, which the caller manages. They need the level use on its model and knowledge bases. */
   @Post()
   @RequirePermission('agent:agent:add')
   @Answers(AgentView)
@@ -96,7 +96,7 @@ export class AgentController {
     return this.agents.create(caller, body);
   }
 
-  /** Changes an agent; the next message to it uses the new settings. */
+  /** Changes an agent on which the caller has the level write; the next message to it uses the new settings. */
   @Put()
   @RequirePermission('agent:agent:edit')
   @Answers(AgentView)
@@ -104,7 +104,7 @@ export class AgentController {
     return this.agents.update(caller, body);
   }
 
-  /** Deletes agents. Conversations with them are kept. */
+  /** Deletes agents that the caller manages. Conversations with them are kept. */
   @Delete(':ids')
   @RequirePermission('agent:agent:remove')
   @AnswersStatus()

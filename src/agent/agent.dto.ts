@@ -12,10 +12,12 @@ import {
   Texts,
   VISIBLE,
   Whole,
+  ZeroOrOne,
 } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
+import { KNOWLEDGE_AS } from './agent.entity.js';
 import { generationFields, generationSettingNames } from './generation.js';
 
 const MAX_STEPS = 100;
@@ -71,8 +73,18 @@ const agentFields = {
   }),
   knowledgeIds: Ids({
     optional: true,
-    description: 'At most 20. Adding one requires read access to it; users of the agent need none',
+    description: 'At most 20. Adding one requires the level use on it',
     example: [1],
+  }),
+  knowledgeAs: OneOf(KNOWLEDGE_AS, {
+    optional: true,
+    description:
+      'caller: the agent searches those of its bases that the user who asks may search; creator: also those that its creator manages. Default caller',
+  }),
+  share: ZeroOrOne({
+    optional: true,
+    description:
+      '1: every user of the tenant may use it, which needs the permission access:publish; the default with that permission. A change needs the level manage',
   }),
   filter: AnyObject({
     optional: true,

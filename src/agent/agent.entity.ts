@@ -1,11 +1,13 @@
 import { Entity } from 'typeorm';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { ResponseFormat } from '../provider/index.js';
+import { isPublished } from '../grant/index.js';
 import { GenerationColumns } from './generation.js';
 import {
   Bigint,
   Char,
   CreateTime,
+  Derived,
   Flag,
   GeneratedId,
   Integer,
@@ -24,12 +26,18 @@ export interface StoredResponseFormat extends Omit<ResponseFormat, 'schema'> {
   readonly schema: object;
 }
 
+/** `caller`: an agent searches the bases that the user who asks may search; `creator`: also those that its creator manages. */
+export const KNOWLEDGE_AS = ['caller', 'creator'] as const;
+export type KnowledgeAs = (typeof KNOWLEDGE_AS)[number];
+
 /** An agent: a chat model with a prompt, knowledge bases, skills, tools and generation parameters. */
 @Entity({ name: 'agent' })
 export class Agent extends GenerationColumns() {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
   @Bigint(nullable) userId: number | null;
+  /** 1 if every user of the tenant may use it. */
+  @Derived('integer', isPublished('agent', 'use')) share: number;
   @Varchar(200) agentName: string;
   @Varchar(500, nullable) agentDescribe: string | null;
   @Varchar(255, nullable) agentShow: string | null;
@@ -41,6 +49,8 @@ export class Agent extends GenerationColumns() {
   @Jsonb({ default: [] }) mcpToolIds: number[];
   @Jsonb({ default: [] }) skillNames: string[];
   @Jsonb({ default: [] }) knowledgeIds: number[];
+  /** The user whose rights its searches have; `creator` for bases that the creator manages. */
+  @Varchar(10, { default: 'caller' }) knowledgeAs: KnowledgeAs;
   /** Restricts searches to matching documents; null searches all. */
   @Jsonb(nullable) filter: MetadataFilter | null;
   @Json(nullable) responseFormat: StoredResponseFormat | null;

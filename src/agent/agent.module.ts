@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
 import { IdentityModule } from '../identity/index.js';
+import { GrantModule } from '../grant/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { MetadataModule } from '../metadata/index.js';
@@ -21,6 +22,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
   imports: [
     TypeOrmModule.forFeature([Agent]),
     FragmentModule,
+    GrantModule,
     IdentityModule,
     KnowledgeModule,
     MetadataModule,

@@ -1,23 +1,25 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
 import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { comparedSubjects, granted, grantedTo } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { Generation, ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
+import type { KnowledgeAs } from './agent.entity.js';
 import type { AgentOption, BoundNames } from './agent.view.js';
 import { generationSettingNames } from './generation.js';
 import type { StoredGeneration } from './generation.js';
 
 /** Written columns; undefined ones keep their value or get their default. */
 export type AgentValues = Partial<
-  Omit<Agent, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
+  Omit<Agent, 'id' | 'tenantId' | 'userId' | 'share' | 'createTime' | 'updateTime'>
 >;
 
 /** An agent as used in a conversation; undefined settings are left to the model. */
@@ -30,6 +32,7 @@ export interface AgentForChat {
   readonly systemPrompt: string | undefined;
   /** The existing bases, in the order of binding. */
   readonly knowledgeIds: readonly number[];
+  readonly knowledgeAs: KnowledgeAs;
   /** Restricts searches to documents with matching metadata. */
   readonly filter: MetadataFilter | undefined;
   readonly skillNames: readonly string[];
@@ -64,13 +67,13 @@ const GENERATION = generationSettingNames
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", a.user_id AS "userId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
       a.enable_thinking = '1' AS "enableThinking", ${GENERATION},
-      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.status,
+      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.knowledge_as AS "knowledgeAs", a.status,
       a.runtime, a.tools, a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
          JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"
     FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
-    WHERE a.tenant_id = $1 AND a.id = $2`;
+    WHERE a.tenant_id = $1 AND a.id = $2 AND ${granted('agent', 'use', { id: 'a.id', tenant: '$1', subjects: '$3' })}`;
 
 /** The agents of a tenant, joined with models and knowledge bases for their names. */
 @Injectable()
@@ -83,9 +86,8 @@ export class AgentRepository {
 
   async page(caller: Caller, query: AgentListQuery): Promise<Page<Agent>> {
     const { agentName, status } = query;
-    const limit = idsOfKey(caller, 'agents');
     const where = {
-      ...(limit && { id: In(limit) }),
+      ...grantedTo(caller, 'agent', 'read'),
       ...(agentName && { agentName: containing(agentName) }),
       ...(status && { status }),
     };
@@ -101,19 +103,31 @@ export class AgentRepository {
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
         WHERE a.tenant_id = $1 AND a.status = '0' AND ($3::bigint[] IS NULL OR a.id = ANY ($3::bigint[]))
           AND ($4::bigint[] IS NULL OR a.model_id = ANY ($4::bigint[]))
+          AND ${granted('agent', 'use', { id: 'a.id', tenant: '$1', subjects: '$5' })}
         ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
       [
         caller.tenantId,
         MAX_CHOICES,
         idsOfKey(caller, 'agents') ?? null,
         idsOfKey(caller, 'models') ?? null,
+        comparedSubjects(caller),
       ],
     );
   }
 
-  async forChat(tenantId: string, id: number): Promise<AgentRow | undefined> {
-    const [row] = await this.database.prepared<AgentRow>(AGENT_FOR_CHAT, [tenantId, id]);
+  /** The agent, if the caller may use it. */
+  async forChat(caller: Caller, id: number): Promise<AgentRow | undefined> {
+    const [row] = await this.database.prepared<AgentRow>(AGENT_FOR_CHAT, [
+      caller.tenantId,
+      id,
+      comparedSubjects(caller),
+    ]);
     return row;
+  }
+
+  /** The agent, if the caller has the level on it. */
+  async reached(caller: Caller, id: number, level: GrantLevel): Promise<Agent | null> {
+    return this.agents.findOne(caller.tenantId, grantedTo(caller, 'agent', level, [id]));
   }
 
   async boundNames(tenantId: string, agents: readonly Agent[]): Promise<BoundNames> {
@@ -132,7 +146,7 @@ export class AgentRepository {
     return { models: named(true), knowledge: named(false) };
   }
 
-  /** The agents that have the base bound, by name. */
+  /** The agents that search the base by the right of their creators, by name. */
   async boundTo(
     tenantId: string,
     knowledgeId: number,
@@ -140,7 +154,7 @@ export class AgentRepository {
   ): Promise<{ readonly name: string; readonly userId: number | null }[]> {
     return this.database.query(
       `SELECT agent_name AS name, user_id AS "userId" FROM agent
-        WHERE tenant_id = $1 AND knowledge_ids @> to_jsonb($2::bigint) ORDER BY agent_name, id LIMIT $3`,
+        WHERE knowledge_as = 'creator' AND tenant_id = $1 AND knowledge_ids @> to_jsonb($2::bigint) ORDER BY agent_name, id LIMIT $3`,
       [tenantId, knowledgeId, limit],
     );
   }

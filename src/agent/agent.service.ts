@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isWithinKey, requireUnlimitedKey, requireWithinKey } from '../platform/access/index.js';
+import { isWithinKey, requireUnlimitedKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
@@ -7,6 +7,8 @@ import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { Grants, LevelNeededError, mayPublish } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { readFilter } from '../metadata/index.js';
@@ -49,7 +51,7 @@ const ENABLED = '0';
 /** Tools offered to an agent that uses skills. */
 const SKILL_TOOLS = ['activate_skill', 'read_skill_resource'];
 
-type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision'>;
+type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision' | 'share'>;
 
 interface ChosenModel {
   readonly modelId: number | undefined;
@@ -58,7 +60,7 @@ interface ChosenModel {
   readonly isNew: boolean;
 }
 
-/** Agents: managed with permissions, usable by every user of the tenant. */
+/** Agents. Permissions say what a user may do with agents, grants with which of them. */
 @Injectable()
 export class AgentService {
   constructor(
@@ -72,18 +74,19 @@ export class AgentService {
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly bases: AgentBases,
+    private readonly grants: Grants,
     contents: KnowledgeContents,
   ) {
     contents.join({
       deleting: (caller, knowledge) => this.agents.unbind(caller.tenantId, knowledge.id),
-      losing: (knowledge) => this.bases.withoutAccessTo(knowledge),
+      losing: (caller, knowledgeId) => this.bases.withoutAccessTo(caller, knowledgeId),
     });
   }
 
   async list(caller: Caller, query: AgentListQuery): Promise<Page<AgentView>> {
     const page = await this.agents.page(caller, query);
     const names = await this.agents.boundNames(caller.tenantId, page.rows);
-    const searched = await this.bases.of(caller.tenantId, page.rows);
+    const searched = await this.bases.of(caller, page.rows);
     const byAgent = new Map(page.rows.map((agent, place) => [agent, searched[place]]));
     return page.map((agent) => toAgentView(agent, names, byAgent.get(agent) ?? []));
   }
@@ -93,20 +96,38 @@ export class AgentService {
   }
 
   async get(caller: Caller, id: number): Promise<AgentView> {
-    requireWithinKey(caller, 'agents', [id], LABEL);
-    const agent = await this.agents.agents.get(caller.tenantId, id);
+    const agent = await this.reached(caller, id, 'read');
     const names = await this.agents.boundNames(caller.tenantId, [agent]);
-    const [searched = []] = await this.bases.of(caller.tenantId, [agent]);
+    const [searched = []] = await this.bases.of(caller, [agent]);
     return toAgentView(agent, names, searched);
   }
 
-  /** The bases that the agent searches now, in the order of binding: a base that its creator may no longer read is none. */
-  async basesOf({ tenantId }: Caller, agent: AgentForChat): Promise<KnowledgeBase[]> {
-    const [searched = []] = await this.bases.of(tenantId, [agent]);
+  /** Throws NotFoundError unless the caller may use the agent. */
+  async requireUsable(caller: Caller, id: number): Promise<void> {
+    await this.reached(caller, id, 'use');
+  }
+
+  /** The bases that the agent searches for the caller now, in the order of binding. */
+  async basesOf(caller: Caller, agent: AgentForChat): Promise<KnowledgeBase[]> {
+    const [searched = []] = await this.bases.of(caller, [agent]);
     return searched;
   }
 
-  /** The enabled agents, for every signed-in user. */
+  /** Whether the caller may still use the agent of a turn, and all of the bases that the turn began with. */
+  async mayGoOn(
+    caller: Caller,
+    agentId: number | undefined,
+    bases: readonly KnowledgeBase[],
+  ): Promise<boolean> {
+    if (agentId === undefined && bases.length === 0) return true;
+    if (bases.length === 0) {
+      const usable = await this.grants.reachable(caller, 'agent', 'use', [agentId as number]);
+      return usable.size > 0;
+    }
+    return (await this.bases.stillOf(caller, agentId, bases)).length === bases.length;
+  }
+
+  /** The enabled agents that the caller may use. */
   async options(caller: Caller): Promise<AgentOptionView[]> {
     return (await this.agents.options(caller)).map(toAgentOptionView);
   }
@@ -137,14 +158,14 @@ export class AgentService {
   }
 
   /**
-   * The agent that a message names. NotFoundError for one of another tenant, AgentDisabledError, and
+   * The agent that a message names. NotFoundError for one that the caller may not use, AgentDisabledError, and
    * AgentWithoutModelError when its model was deleted. Must not be called inside a transaction.
    */
   async forChat(caller: Caller, agentId: number): Promise<AgentForChat> {
-    requireWithinKey(caller, 'agents', [agentId], LABEL);
-    const agent = await this.agents.forChat(caller.tenantId, agentId);
+    if (!isWithinKey(caller, 'agents', agentId)) throw new NotFoundError(LABEL);
+    const agent = await this.agents.forChat(caller, agentId);
     if (!agent) throw new NotFoundError(LABEL);
-    const { id, name, modelId, userId, skillNames, runtime, tools, useSkills } = agent;
+    const { id, name, modelId, userId, knowledgeAs, skillNames, runtime, tools, useSkills } = agent;
     if (agent.status !== ENABLED) throw new AgentDisabledError(name);
     if (!agent.hasModel) throw new AgentWithoutModelError(name);
     return {
@@ -152,6 +173,7 @@ export class AgentService {
       name,
       modelId,
       userId,
+      knowledgeAs,
       skillNames,
       runtime,
       // An agent gives access to its bases, but not past the limit of a key.
@@ -172,11 +194,17 @@ export class AgentService {
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
     requireUnlimitedKey(caller, 'agents', msg`agents`);
-    const values = await this.valuesOf(caller, body);
+    const { share = mayPublish(caller) ? 1 : 0, ...fields } = body;
+    if (share === 1) this.grants.requireMayPublish(caller);
+    const values = await this.valuesOf(caller, fields);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
       const userId = caller.userId || null;
       const { id } = await this.agents.agents.insert(caller.tenantId, { ...values, userId });
+      await this.grants.own(caller, 'agent', id);
+      // One without a creator would have no manager.
+      const level = userId === null ? 'manage' : 'use';
+      if (share === 1) await this.grants.publish(caller, 'agent', id, level);
       const { agentName, modelId, knowledgeIds = [] } = values;
       await this.record(caller, 'create', id, { agentName, modelId, knowledgeIds });
       return this.get(caller, id);
@@ -184,17 +212,17 @@ export class AgentService {
   }
 
   async update(caller: Caller, body: UpdateAgentBody): Promise<AgentView> {
-    const { id, revision, ...changed } = body;
-    requireWithinKey(caller, 'agents', [id], LABEL);
+    const { id, revision, share, ...changed } = body;
     const values = await this.valuesOf(caller, changed);
     return this.database.transaction(async () => {
+      const before = await this.reached(caller, id, 'write');
       const current = () => this.get(caller, id);
       await this.agents.agents.requireRevision(caller.tenantId, id, {
         expected: revision,
         current,
       });
-      const before = await this.agents.agents.get(caller.tenantId, id);
       await this.checkBindings(caller, values, before);
+      if (share !== undefined && share !== before.share) await this.share(caller, id, share);
       await this.agents.agents.update(caller.tenantId, id, values);
       await this.record(caller, 'update', id, changeForAudit(before, values));
       return this.get(caller, id);
@@ -202,17 +230,33 @@ export class AgentService {
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
-    requireWithinKey(caller, 'agents', ids, LABEL);
     await this.database.transaction(async () => {
+      for (const id of ids) await this.reached(caller, id, 'manage');
       await this.agents.agents.remove(caller.tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);
     });
   }
 
+  /** The agent, if the caller has the level on it. NotFoundError for one that they may not read. */
+  private async reached(caller: Caller, id: number, level: GrantLevel): Promise<Agent> {
+    const agent = await this.agents.reached(caller, id, level);
+    if (agent) return agent;
+    const isReadable = level !== 'read' && (await this.agents.reached(caller, id, 'read'));
+    throw isReadable ? new LevelNeededError(LABEL, level) : new NotFoundError(LABEL);
+  }
+
+  /** Lets every user of the tenant use the agent, or ends that. */
+  private async share(caller: Caller, id: number, share: number): Promise<void> {
+    await this.reached(caller, id, 'manage');
+    if (share === 0) return this.grants.withdraw(caller, 'agent', id);
+    this.grants.requireMayPublish(caller);
+    await this.grants.publish(caller, 'agent', id, 'use');
+  }
+
   /** The columns that a body changes. Must not be called inside a transaction: a schema is checked on a thread. */
   private async valuesOf(
     caller: Caller,
-    body: CreateAgentBody | AgentChange,
+    body: Omit<CreateAgentBody | AgentChange, 'share'>,
   ): Promise<AgentValues> {
     const { responseFormat: requestedFormat, filter, ...fields } = body;
     const values = readAgent(fields);
@@ -225,14 +269,17 @@ export class AgentService {
   }
 
   /**
-   * Throws the DomainError that says what to correct. The caller needs read access to knowledge bases that are new to the
-   * agent; bound ones are kept without a check, so that every editor of agents can save every agent.
+   * Throws the DomainError that says what to correct. The caller needs the level use on knowledge bases that are new to the
+   * agent; bound ones are kept without a check, so that every editor can save the agent.
    */
   private async checkBindings(caller: Caller, values: AgentValues, before?: Agent): Promise<void> {
-    const { modelId, knowledgeIds, skillNames, mcpToolIds = [] } = values;
+    const { modelId, skillNames, mcpToolIds = [] } = values;
     if (mcpToolIds.length > 0) throw new NoMcpToolsError();
     if (skillNames) this.checkSkills(skillNames);
     if (values.tools) this.checkTools(values.tools);
+    if (modelId !== undefined && modelId !== before?.modelId) {
+      await this.models.requireMayUse(caller, modelId);
+    }
     if (modelId !== undefined || values.runtime !== undefined) {
       await this.checkModel(caller, {
         modelId: modelId ?? before?.modelId,
@@ -240,7 +287,7 @@ export class AgentService {
         isNew: modelId !== undefined,
       });
     }
-    if (knowledgeIds) await this.checkKnowledge(caller, knowledgeIds, before?.knowledgeIds ?? []);
+    await this.checkKnowledge(caller, values, before);
   }
 
   private checkSkills(names: readonly string[]): void {
@@ -274,14 +321,20 @@ export class AgentService {
 
   private async checkKnowledge(
     caller: Caller,
-    ids: readonly number[],
-    bound: readonly number[],
+    { knowledgeIds, knowledgeAs }: AgentValues,
+    before: Agent | undefined,
   ): Promise<void> {
+    const ids = knowledgeIds ?? before?.knowledgeIds ?? [];
     if (ids.length > MAX_KNOWLEDGE_BASES) {
       throw new TooManyBoundError(msg`knowledge bases`, ids.length, MAX_KNOWLEDGE_BASES);
     }
-    for (const id of ids) {
-      if (!bound.includes(id)) await this.knowledge.selectable(caller, id);
+    const added = ids.filter((id) => !before?.knowledgeIds.includes(id));
+    for (const id of added) await this.knowledge.selectable(caller, id);
+    const mode = knowledgeAs ?? before?.knowledgeAs;
+    if (!before || mode !== 'creator') return;
+    const passedOn = before.knowledgeAs === 'creator' ? added : ids;
+    if ((await this.bases.passedOnWithoutRight(caller, before.userId, passedOn)) !== undefined) {
+      throw new LevelNeededError(msg`The knowledge base`, 'manage');
     }
   }
 
@@ -298,7 +351,7 @@ export class AgentService {
 /** The columns that a body changes, lists without duplicates. */
 function readAgent(
   body:
-    | Omit<CreateAgentBody, 'responseFormat' | 'filter'>
+    | Omit<CreateAgentBody, 'responseFormat' | 'filter' | 'share'>
     | Omit<AgentChange, 'responseFormat' | 'filter'>,
 ): AgentValues {
   const values: AgentValues = defined({ ...body });
@@ -318,6 +371,7 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
     'status',
     'modelId',
     'knowledgeIds',
+    'knowledgeAs',
     'filter',
     'runtime',
     'tools',

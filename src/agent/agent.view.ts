@@ -11,9 +11,11 @@ import {
   texts,
   time,
   View,
+  zeroOrOne,
 } from '../platform/http/index.js';
 import { FILTER_EXAMPLE } from '../metadata/index.js';
-import type { Agent, StoredResponseFormat } from './agent.entity.js';
+import { KNOWLEDGE_AS } from './agent.entity.js';
+import type { Agent, KnowledgeAs, StoredResponseFormat } from './agent.entity.js';
 import { RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 import { generationView } from './generation.js';
 
@@ -35,8 +37,10 @@ export class AgentView extends View({
   unreadableKnowledgeIds: integers({
     example: [],
     description:
-      'Of knowledgeIds, those that the creator of the agent may not read now, so that the agent does not search them',
+      'Of knowledgeIds, those that the agent does not search for the caller now, for want of a right',
   }),
+  knowledgeAs: oneOf<KnowledgeAs>(KNOWLEDGE_AS),
+  share: zeroOrOne({ description: '1: every user of the tenant may use it' }),
   filter: nullable(
     schema<object>({
       type: 'object',
@@ -88,7 +92,7 @@ export interface BoundNames {
   readonly knowledge: ReadonlyMap<number, string>;
 }
 
-/** `searched`: the bases that the agent searches now. */
+/** `searched`: the bases that the agent searches for the caller now. */
 export function toAgentView(
   agent: Agent,
   names: BoundNames,

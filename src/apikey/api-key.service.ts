@@ -216,7 +216,7 @@ export class ApiKeyService {
     if (wrong !== undefined) throw new NotAddressError(wrong);
     if (doors) requireOneOf('doors', doors, API_SURFACES);
     for (const id of input.modelIds ?? []) await this.models.get(caller, id);
-    for (const id of input.agentIds ?? []) await this.agents.get(caller, id);
+    for (const id of input.agentIds ?? []) await this.agents.requireUsable(caller, id);
     for (const id of input.knowledgeIds ?? []) await this.knowledge.selectable(caller, id);
     return {
       ...defined({

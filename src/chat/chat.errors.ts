@@ -62,7 +62,7 @@ export class AnswerTooLongError extends DomainError {
 }
 
 /** Why the service ended a turn before the model had finished. */
-export type StopReason = 'client-left' | 'stopped' | 'signed-out' | 'shutdown';
+export type StopReason = 'client-left' | 'stopped' | 'signed-out' | 'access-lost' | 'shutdown';
 
 /** The abort reason of a turn. */
 export class TurnStopped extends Error {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { ACCESS_LOST } from '../platform/access/index.js';
 import type { Caller, InlineContent, StreamPlace } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
@@ -190,6 +191,7 @@ export class ChatTurn {
 
     // From here on the turn ends with an answer that is stored, or kept until the database is back.
     place.onEnd((reason) => answer.stop(reason));
+    place.mayGoOn = (now) => this.planner.mayGoOn(now, plan);
     await this.running.during(turn, async () => {
       let messages = questionAlone;
       let outcome: TurnOutcome;
@@ -352,6 +354,7 @@ export class ChatTurn {
       const details = detailsOf(outcome.error);
       answer.write(errorFrames(error, details), details.code);
     } else if (answer.stopReason === 'signed-out') answer.write(errorFrames(SIGNED_OUT));
+    else if (answer.stopReason === 'access-lost') answer.write(errorFrames(ACCESS_LOST));
     else if (answer.stopReason === 'shutdown') answer.write(errorFrames(SHUTDOWN));
     else {
       const ended = { content: answer.text, state, finishReason, sources, structured };

@@ -108,9 +108,8 @@ export class TurnPlanner {
   ) {}
 
   /**
-   * The agent's model and knowledge bases take precedence over those of the request. The caller needs read access to a
-   * base that the request names; those of an agent are passed on by its creator. Throws a DomainError for what
-   * cannot be used.
+   * The agent's model and knowledge bases take precedence over those of the request. The caller needs the level use on what
+   * the request names; an agent brings its model. Throws a DomainError for what cannot be used.
    */
   async plan(caller: Caller, body: PlannedBody): Promise<TurnPlan> {
     const format = body.responseFormat && (await this.formats.read(caller, body.responseFormat));
@@ -179,6 +178,13 @@ export class TurnPlanner {
       passesUnfinished,
       correct: (more) => direct.answer({ ...turn, messages: [...call.messages, ...more] }),
     });
+  }
+
+  /** Whether the caller, as of now, may still use what the turn was planned with. */
+  async mayGoOn(caller: Caller, { agentId, model, work }: TurnPlan): Promise<boolean> {
+    // An agent brings its model.
+    if (agentId === undefined && !(await this.models.mayUse(caller, model.id))) return false;
+    return this.agents.mayGoOn(caller, agentId, work.bases);
   }
 
   private async requested(caller: Caller, { knowledgeId }: PlannedBody): Promise<KnowledgeBase[]> {

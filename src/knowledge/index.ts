@@ -4,7 +4,6 @@ export type { KnowledgeParticipant } from './knowledge-contents.js';
 export {
   isOfSession,
   NoEmbeddingModelError,
-  readableBy,
   requireSplitSettings,
   splitSettings,
 } from './knowledge.rules.js';

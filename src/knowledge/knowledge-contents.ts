@@ -18,8 +18,8 @@ export interface KnowledgeParticipant {
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
   /** Parses every document again with the new settings; `before` has the former ones. */
   reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;
-  /** The names of the agents that can no longer read the base, which has just ceased to be shared. */
-  losing?(knowledge: KnowledgeBase): Promise<readonly string[]>;
+  /** The names of the agents that no longer pass on the base, which has just ceased to be shared. */
+  losing?(caller: Caller, knowledgeId: number): Promise<readonly string[]>;
   /** Locks the content of the bases until the open transaction, which deletes them, ends. */
   holding?(tenantId: string, knowledgeIds: readonly number[]): Promise<void>;
   /**
@@ -65,10 +65,10 @@ export class KnowledgeContents {
     }
   }
 
-  async losing(knowledge: KnowledgeBase): Promise<string[]> {
+  async losing(caller: Caller, knowledgeId: number): Promise<string[]> {
     const names: string[] = [];
     for (const participant of this.participants) {
-      names.push(...((await participant.losing?.(knowledge)) ?? []));
+      names.push(...((await participant.losing?.(caller, knowledgeId)) ?? []));
     }
     return names;
   }

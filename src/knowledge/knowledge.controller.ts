@@ -20,7 +20,7 @@ import { knowledgeSheet, KnowledgeView } from './knowledge.view.js';
 export class KnowledgeController {
   constructor(private readonly knowledge: KnowledgeService) {}
 
-  /** The knowledge bases that the caller may read, newest first: own and shared ones. */
+  /** The knowledge bases that the caller may read, newest first. */
   @Get('list')
   @RequirePermission('system:info:list')
   @AnswersPage(KnowledgeView)
@@ -62,7 +62,7 @@ export class KnowledgeController {
     return this.knowledge.update(caller, body);
   }
 
-  /** Deletes knowledge bases with their documents, fragments, vectors and files. */
+  /** Deletes knowledge bases that the caller manages, with their documents, fragments, vectors and files. */
   @Delete(':ids')
   @RequirePermission('system:info:remove')
   @AnswersStatus()

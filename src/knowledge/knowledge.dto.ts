@@ -10,8 +10,11 @@ import {
 import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
 import { inputFields } from './setting.kinds.js';
 
+/** The settings by which a list can be ordered; a grant is no column of the base. */
+const COLUMNS = Object.keys(KNOWLEDGE_SETTINGS).filter((name) => name !== 'share');
+
 export class KnowledgeListQuery extends Input({
-  ...pageFields('id', 'userId', ...Object.keys(KNOWLEDGE_SETTINGS), 'createTime', 'updateTime'),
+  ...pageFields('id', 'userId', ...COLUMNS, 'createTime', 'updateTime'),
   name: Text({ optional: true, max: 50, description: 'Part of the name' }),
   share: ZeroOrOne({ optional: true }),
   vectorModel: Text({ optional: true, max: 50 }),

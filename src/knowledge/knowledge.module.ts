@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
+import { GrantModule } from '../grant/index.js';
 import { ModelModule } from '../model/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { KnowledgeBase } from './knowledge.entity.js';
@@ -10,7 +11,7 @@ import { KnowledgeRepository } from './knowledge.repository.js';
 import { KnowledgeService } from './knowledge.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([KnowledgeBase]), ModelModule, VectorStoreModule],
+  imports: [TypeOrmModule.forFeature([KnowledgeBase]), GrantModule, ModelModule, VectorStoreModule],
   controllers: [KnowledgeController],
   providers: [KnowledgeContents, KnowledgeRepository, KnowledgeService],
   exports: [KnowledgeContents, KnowledgeService],

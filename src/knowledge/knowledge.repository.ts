@@ -1,17 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { In, IsNull } from 'typeorm';
+import { In, IsNull, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { idsOfKey, isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { grantedTo } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import type { KnowledgeListQuery } from './knowledge.dto.js';
 import { KnowledgeBase } from './knowledge.entity.js';
 
 /** Written columns; undefined ones keep their value or get their default. */
 export type KnowledgeValues = Partial<
-  Omit<KnowledgeBase, 'id' | 'tenantId' | 'userId' | 'vectorsLostAt' | 'createTime' | 'updateTime'>
+  Omit<
+    KnowledgeBase,
+    'id' | 'tenantId' | 'userId' | 'share' | 'vectorsLostAt' | 'createTime' | 'updateTime'
+  >
 >;
 
 @Injectable()
@@ -24,7 +28,28 @@ export class KnowledgeRepository {
 
   /** The bases that the caller may read. */
   async page(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeBase>> {
-    return this.bases.page(caller.tenantId, query, readable(caller, filter(query)), { id: 'DESC' });
+    const where = { ...filter(query), ...ordinary(caller, 'read') };
+    return this.bases.page(caller.tenantId, query, where, { id: 'DESC' });
+  }
+
+  /** The base, if the caller has the level on it. */
+  async reached(caller: Caller, id: number, level: GrantLevel): Promise<KnowledgeBase | null> {
+    const ofOwnSession = { id, userId: caller.userId, sessionId: Not(IsNull()) };
+    return this.bases.findOne(caller.tenantId, [ordinary(caller, level, [id]), ofOwnSession]);
+  }
+
+  /** Those of the bases that the caller may use, and those that `manager` manages. */
+  async usable(
+    caller: Caller,
+    ids: readonly number[],
+    manager: Caller | undefined,
+  ): Promise<KnowledgeBase[]> {
+    const ofOwnSession = { id: In([...ids]), userId: caller.userId, sessionId: Not(IsNull()) };
+    return this.bases.find(caller.tenantId, [
+      ordinary(caller, 'use', ids),
+      ...(manager ? [ordinary(manager, 'manage', ids)] : []),
+      ofOwnSession,
+    ]);
   }
 
   async findOne(tenantId: string, id: number): Promise<KnowledgeBase | null> {
@@ -38,7 +63,7 @@ export class KnowledgeRepository {
   async readableIds(caller: Caller): Promise<number[]> {
     const rows = await this.bases.rows.find({
       select: { id: true },
-      where: readable(caller, {}).map((one) => ({ ...one, tenantId: caller.tenantId })),
+      where: { ...ordinary(caller, 'read'), tenantId: caller.tenantId },
       order: { id: 'ASC' },
     });
     return rows.map(({ id }) => id);
@@ -87,19 +112,13 @@ export class KnowledgeRepository {
   }
 }
 
-/** Bases of chat sessions are in no list. */
-function readable(
+/** The bases that are not of chat sessions, on which the caller has the level. The base of a session is its owner's alone. */
+function ordinary(
   caller: Caller,
-  conditions: FindOptionsWhere<KnowledgeBase>,
-): FindOptionsWhere<KnowledgeBase>[] {
-  const limit = idsOfKey(caller, 'knowledgeBases');
-  const where = { ...conditions, sessionId: IsNull(), ...(limit && { id: In(limit) }) };
-  if (isSuperAdmin(caller)) return [where];
-  return [
-    { ...where, userId: caller.userId },
-    // Bases that are not shared are readable for their owner only.
-    ...(where.share === 0 ? [] : [{ ...where, share: 1 }]),
-  ];
+  level: GrantLevel,
+  ids?: readonly number[],
+): FindOptionsWhere<KnowledgeBase> {
+  return { ...grantedTo(caller, 'knowledge', level, ids), sessionId: IsNull() };
 }
 
 function filter({ name, share, ...query }: KnowledgeListQuery): FindOptionsWhere<KnowledgeBase> {

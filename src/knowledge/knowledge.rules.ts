@@ -1,38 +1,7 @@
-import { isSuperAdmin, isWithinKey } from '../platform/access/index.js';
-import type { Caller } from '../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { allOf, msg } from '../platform/message/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
-
-/** Read and write access to a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
-export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
-  if (isOfSession(knowledge)) return knowledge.userId === caller.userId;
-  if (!isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;
-  return mayWrite(caller, knowledge) || isShared(knowledge);
-}
-
-/** The bases that the reader may read; without a reader, the shared ones. */
-export function readableBy(
-  reader: Caller | undefined,
-  bases: readonly KnowledgeBase[],
-): KnowledgeBase[] {
-  return bases.filter((base) => (reader ? mayRead(reader, base) : isShared(base)));
-}
-
-/** Whether every user of the tenant may read it. */
-export function isShared({
-  share,
-  sessionId,
-}: Pick<KnowledgeBase, 'share' | 'sessionId'>): boolean {
-  return share === 1 && sessionId === null;
-}
-
-/** The base of a chat session changes with the files that are sent in it, and in no other way. */
-export function mayWrite(caller: Caller, knowledge: KnowledgeBase): boolean {
-  if (isOfSession(knowledge) || !isWithinKey(caller, 'knowledgeBases', knowledge.id)) return false;
-  return isSuperAdmin(caller) || knowledge.userId === caller.userId;
-}
 
 /** Whether the base holds the files of a chat session. */
 export function isOfSession({ sessionId }: Pick<KnowledgeBase, 'sessionId'>): boolean {

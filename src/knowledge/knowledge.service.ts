@@ -8,6 +8,8 @@ import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import { Grants, LevelNeededError } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import type {
   CreateKnowledgeBody,
   KnowledgeListQuery,
@@ -19,10 +21,7 @@ import { KnowledgeContents } from './knowledge-contents.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import {
   isOfSession,
-  isShared,
   ReindexNeededError,
-  mayRead,
-  mayWrite,
   NoVisionModelError,
   requireSplitSettings,
   SessionKnowledgeError,
@@ -52,6 +51,7 @@ export class KnowledgeService {
     private readonly models: ModelService,
     private readonly stores: VectorStores,
     private readonly contents: KnowledgeContents,
+    private readonly grants: Grants,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {}
@@ -74,11 +74,14 @@ export class KnowledgeService {
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'knowledgeBases', msg`knowledge bases`);
-    const values = valuesOf(body);
+    const { share, ...values } = valuesOf(body);
+    if (share === 1) this.grants.requireMayPublish(caller);
     return this.database.transaction(async () => {
       const notice = await this.check(caller, values);
       // The service itself (systemCaller) is not a user.
       const id = await this.bases.insert(tenantId, caller.userId || null, values);
+      await this.grants.own(caller, 'knowledge', id);
+      if (share === 1) await this.grants.publish(caller, 'knowledge', id, 'read');
       await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id });
       return new Answer(null, messageWith(notice));
     });
@@ -93,25 +96,26 @@ export class KnowledgeService {
       const before = await this.writable(caller, id);
       const current = () => this.get(caller, id);
       await this.bases.bases.requireRevision(tenantId, id, { expected: revision, current });
-      const values = valuesOf(fields, before);
+      const { share = before.share, ...values } = valuesOf(fields, before);
       const notice = await this.check(caller, values, before);
+      if (share !== before.share) await this.share(caller, id, share);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
       // Only an update that parses every document again moves the vectors to another store.
       const home = reindex && { vectorStore: this.storeAfterReindex({ ...before, ...values }) };
       await this.bases.bases.update(tenantId, id, { ...values, ...home });
-      const changed = changedFields(before, values);
+      const changed = changedFields(before, { ...values, share });
       await this.audit.record(caller, {
         action: 'update',
         target: 'knowledge_base',
         id,
         detail: { fields: changed, ...(reindex && { reindex }) },
       });
-      const after = { ...before, ...values, ...home };
+      const after = { ...before, ...values, ...home, share };
       if (reindex) await this.contents.reindex(caller, after, before);
       const notices = [
         notice,
         reindex ? undefined : await this.languageNotice(after, before),
-        isShared(before) && !isShared(after) ? await this.lossNotice(after) : undefined,
+        before.share === 1 && share === 0 ? await this.lossNotice(caller, id) : undefined,
       ];
       return new Answer(null, messageWith(joined(notices)));
     });
@@ -119,7 +123,7 @@ export class KnowledgeService {
 
   /** Deletes the bases with their content: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
-    await this.removeAll(caller, ids, (id) => this.writable(caller, id));
+    await this.removeAll(caller, ids, (id) => this.managed(caller, id));
   }
 
   /** Deletes the bases of those of the chat sessions that are the caller's own. */
@@ -157,34 +161,57 @@ export class KnowledgeService {
    * nothing about its base.
    */
   async readable(caller: Caller, id: number, label: Message = LABEL): Promise<KnowledgeBase> {
-    const knowledge = await this.bases.findOne(caller.tenantId, id);
-    if (!knowledge || !mayRead(caller, knowledge)) throw new NotFoundError(label);
-    return knowledge;
+    return this.reached(caller, id, 'read', label);
   }
 
-  /** Like `readable`; throws ForbiddenError for a base that is shared for reading only. */
+  /** The base, if the caller may search it; otherwise NotFoundError. */
+  async usable(caller: Caller, id: number): Promise<KnowledgeBase> {
+    return this.reached(caller, id, 'use', LABEL);
+  }
+
+  /** Like `readable`; throws ForbiddenError for a base that the caller may read and not change. */
   async writable(caller: Caller, id: number, label: Message = LABEL): Promise<KnowledgeBase> {
-    const knowledge = await this.readable(caller, id, label);
-    if (isOfSession(knowledge)) throw new SessionKnowledgeError();
-    if (!mayWrite(caller, knowledge)) {
+    const knowledge = await this.bases.reached(caller, id, 'write');
+    if (!knowledge) {
+      await this.readable(caller, id, label);
       throw new ForbiddenError(
         msg`This knowledge base is shared with you for reading only. Ask its owner to change it.`,
       );
     }
+    if (isOfSession(knowledge)) throw new SessionKnowledgeError();
     return knowledge;
   }
 
-  /** Like `readable`, for a base chosen for an agent or a question; throws NotFoundError for that of a chat session. */
+  /** Like `writable`, for deleting the base and granting it. */
+  private async managed(caller: Caller, id: number): Promise<KnowledgeBase> {
+    const knowledge = await this.writable(caller, id);
+    const reachable = await this.grants.reachable(caller, 'knowledge', 'manage', [id]);
+    if (!reachable.has(id)) throw new LevelNeededError(LABEL, 'manage');
+    return knowledge;
+  }
+
+  /** Like `usable`, for a base chosen for an agent or a question; throws NotFoundError for that of a chat session. */
   async selectable(caller: Caller, id: number): Promise<KnowledgeBase> {
-    const knowledge = await this.readable(caller, id);
+    const knowledge = await this.usable(caller, id);
     if (isOfSession(knowledge)) throw new NotFoundError(LABEL);
+    return knowledge;
+  }
+
+  private async reached(
+    caller: Caller,
+    id: number,
+    level: GrantLevel,
+    label: Message,
+  ): Promise<KnowledgeBase> {
+    const knowledge = await this.bases.reached(caller, id, level);
+    if (!knowledge) throw new NotFoundError(label);
     return knowledge;
   }
 
   /** The base of the chat session of the caller, if it has one. */
   async ofSession(caller: Caller, sessionId: number): Promise<KnowledgeBase | undefined> {
     const knowledge = await this.bases.ofSession(caller.tenantId, sessionId);
-    return knowledge && mayRead(caller, knowledge) ? knowledge : undefined;
+    return knowledge?.userId === caller.userId ? knowledge : undefined;
   }
 
   /**
@@ -215,11 +242,21 @@ export class KnowledgeService {
     return this.bases.readableIds(caller);
   }
 
+  /**
+   * Those of the bases that a search on behalf of the caller may use, in the order of the ids: with a grant of the caller or,
+   * where `manager` has bound them to an agent, of that user for managing them.
+   */
+  async searchable(
+    caller: Caller,
+    ids: readonly number[],
+    manager?: Caller,
+  ): Promise<KnowledgeBase[]> {
+    return inOrderOf(ids, await this.bases.usable(caller, ids, manager));
+  }
+
   /** The existing bases among the ids, in this order. Without a permission check: for work that was authorised before. */
   async ofTenant(tenantId: string, ids: readonly number[]): Promise<KnowledgeBase[]> {
-    const rows = await this.bases.find(tenantId, ids);
-    const byId = new Map(rows.map((knowledge) => [knowledge.id, knowledge]));
-    return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
+    return inOrderOf(ids, await this.bases.find(tenantId, ids));
   }
 
   /** The base, locked against changes until the open transaction ends, if it exists. Lock it before its documents. */
@@ -232,6 +269,14 @@ export class KnowledgeService {
   async lock(tenantId: string, id: number): Promise<boolean> {
     await this.bases.lockForUpdate(tenantId, [id]);
     return (await this.bases.findOne(tenantId, id)) !== null;
+  }
+
+  /** Gives every user of the tenant the base to read, or takes it back. */
+  private async share(caller: Caller, id: number, share: number): Promise<void> {
+    await this.managed(caller, id);
+    if (share === 0) return this.grants.withdraw(caller, 'knowledge', id);
+    this.grants.requireMayPublish(caller);
+    await this.grants.publish(caller, 'knowledge', id, 'read');
   }
 
   /**
@@ -259,14 +304,14 @@ export class KnowledgeService {
     return msg`Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.`;
   }
 
-  /** Notice about agents that can no longer read the base because it is not shared any more. */
-  private async lossNotice(knowledge: KnowledgeBase): Promise<Message | undefined> {
-    const names = await this.contents.losing(knowledge);
+  /** Notice about agents that no longer pass on the base because it is not shared any more. */
+  private async lossNotice(caller: Caller, id: number): Promise<Message | undefined> {
+    const names = await this.contents.losing(caller, id);
     if (names.length === 0) return undefined;
     const listedNames = names.slice(0, MAX_NAMED_AGENTS).join(', ');
     return names.length > MAX_NAMED_AGENTS
-      ? msg`Agents whose creators may not read it no longer search it: ${listedNames} and ${names.length - MAX_NAMED_AGENTS} more.`
-      : msg`Agents whose creators may not read it no longer search it: ${listedNames}.`;
+      ? msg`Agents whose creators do not manage it search it only for users with access of their own: ${listedNames} and ${names.length - MAX_NAMED_AGENTS} more.`
+      : msg`Agents whose creators do not manage it search it only for users with access of their own: ${listedNames}.`;
   }
 
   /** The views of the bases, with what their contents report. */
@@ -311,7 +356,7 @@ export class KnowledgeService {
 
   private async requireModels(
     caller: Caller,
-    values: KnowledgeValues,
+    values: RequestedValues,
     before?: KnowledgeBase,
   ): Promise<void> {
     for (const [field, setting] of entries(KNOWLEDGE_SETTINGS)) {
@@ -344,12 +389,15 @@ export class KnowledgeService {
   }
 }
 
-/** The columns that a body changes, with the overlap that was sent or follows from the block size. */
+/** The columns and the sharing that a body changes. */
+type RequestedValues = KnowledgeValues & Partial<Pick<KnowledgeBase, 'share'>>;
+
+/** The values that a body changes, with the overlap that was sent or follows from the block size. */
 function valuesOf(
   body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>,
   before?: KnowledgeBase,
-): KnowledgeValues {
-  const values: KnowledgeValues = changedColumns(KNOWLEDGE_SETTINGS, body);
+): RequestedValues {
+  const values: RequestedValues = changedColumns(KNOWLEDGE_SETTINGS, body);
   // Existing forms clear it by 0.
   if (values.rerankTopN === 0) values.rerankTopN = null;
   const { overlapChar } = body;
@@ -366,11 +414,16 @@ function rerankNotice({
   return msg`Reranking is on, but no rerank model is chosen, so results keep the order before it. Choose a model of category rerank.`;
 }
 
-function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[] {
-  return (Object.keys(values) as (keyof KnowledgeValues)[]).filter(
+function changedFields(before: KnowledgeBase, values: RequestedValues): string[] {
+  return (Object.keys(values) as (keyof RequestedValues)[]).filter(
     // Older rows have an empty text where a cleared setting is null now.
     (field) => (values[field] ?? '') !== (before[field] ?? ''),
   );
+}
+
+function inOrderOf(ids: readonly number[], bases: readonly KnowledgeBase[]): KnowledgeBase[] {
+  const byId = new Map(bases.map((knowledge) => [knowledge.id, knowledge]));
+  return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
 }
 
 function joined(notices: readonly (Message | undefined)[]): Message | undefined {

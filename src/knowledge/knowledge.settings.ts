@@ -1,6 +1,8 @@
+import { isPublished } from '../grant/index.js';
 import {
   choice,
   decimalNumber,
+  derived,
   entries,
   line,
   literal,
@@ -62,10 +64,15 @@ const MAX_FRAGMENT_CHARS = 1_000_000;
 export const KNOWLEDGE_SETTINGS = {
   name: requiredLine({ section: 'general', max: 50, example: 'Manuals' }),
   description: paragraph({ section: 'general', max: 1_000 }),
-  share: onOff(0, {
-    section: 'general',
-    description: '1: every user of the tenant may read it; default 0',
-  }),
+  // The grant of the tenant, as existing forms know it.
+  share: derived(
+    isPublished('knowledge', 'read'),
+    onOff(0, {
+      section: 'general',
+      description:
+        '1: every user of the tenant may read it; default 0. To change it, the caller needs the level manage, and for 1 the permission access:publish',
+    }),
+  ),
   remark: paragraph({ section: 'general', max: 500 }),
 
   textBlockSize: whole(1_000, {

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { Double, Integer, Smallint, Varchar } from '../platform/database/index.js';
+import { Derived, Double, Integer, Smallint, Varchar } from '../platform/database/index.js';
 import {
   Decimal,
   decimal,
@@ -141,6 +141,14 @@ export function onOff(initial: 0 | 1, about: About): Setting<number, number, num
     initial,
     about,
   };
+}
+
+/** A setting that is kept in another table: the SQL reads it, and its feature writes it. */
+export function derived<Stored extends number>(
+  sql: (row: string) => string,
+  setting: Setting<Stored, Stored, Stored>,
+): Setting<Stored, Stored, Stored> {
+  return { ...setting, column: Derived('integer', sql) };
 }
 
 /** One of the values. It cannot be cleared. */

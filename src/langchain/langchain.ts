@@ -10,7 +10,7 @@ import type { PlinthChatOptions } from './chat-model.js';
 const VARIABLES = /^(LANGCHAIN|LANGSMITH|LANGGRAPH)_/;
 
 /** Caller whose models are used. */
-type ModelOwner = ModelUser & Pick<Caller, 'revision'>;
+type ModelOwner = ModelUser & Pick<Caller, 'revision' | 'permissions' | 'subjects'>;
 
 /** Plinth's chat models as parts of LangChain. */
 export class LangChain {

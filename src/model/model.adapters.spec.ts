@@ -50,6 +50,7 @@ test.each([
     unused,
     unused,
     unused,
+    unused,
   );
   const fields = { category, providerCode, modelDimension: 8, apiHost: '' };
   const checked = models

@@ -49,7 +49,7 @@ export class ModelController {
     private readonly health: UpstreamHealth,
   ) {}
 
-  /** The tenant's models, newest first. Keys are never part of it. */
+  /** The models that the caller may use, newest first; all for administrators of models. Keys are never part of it. */
   @Get('list')
   @RequirePermission('system:model:list')
   @AnswersPage(ModelView)

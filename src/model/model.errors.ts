@@ -25,6 +25,15 @@ export class ModelOutsideKeyError extends ForbiddenError {
   }
 }
 
+/** No grant lets the caller use the model. */
+export class ModelNotGrantedError extends ForbiddenError {
+  constructor(modelName: string) {
+    super(
+      msg`You may not use the model ${modelName}. Choose another model, or ask an administrator for access to it.`,
+    );
+  }
+}
+
 export class NoModelChosenError extends InvalidInputError {
   constructor(wanted: readonly CalledCategory[]) {
     super(

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
+import { GrantModule } from '../grant/index.js';
 import { ProviderModule } from '../provider/index.js';
 import { UsageModule } from '../usage/index.js';
 import { Model, ModelKey } from './model.entity.js';
@@ -27,7 +28,7 @@ import { OfferedModelsService } from './offered/offered-models.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Model, ModelKey]), ProviderModule, UsageModule],
+  imports: [TypeOrmModule.forFeature([Model, ModelKey]), GrantModule, ProviderModule, UsageModule],
   controllers: [ModelController, OfferedModelsController],
   providers: [
     CredentialVault,

@@ -7,10 +7,12 @@ import { UnreadableCredentialError } from './model.errors.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import { Model, ModelKey, storedCategory } from './model.entity.js';
-import { idsOfKey } from '../platform/access/index.js';
+import { idsOfKey, mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
+import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { AMOUNTS, ModelPrice, PRICE_FIELDS, priceColumn } from '../usage/index.js';
+import { grantedTo } from '../grant/index.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
 
 /** Decides which tenants may call models with the identity that the cloud gave to this host. */
@@ -175,6 +177,9 @@ interface ModelAsCalled {
 /** The fields that identify a model. */
 export type ModelIdentity = Pick<Model, 'id' | 'modelName' | 'category'>;
 
+/** Permissions whose owners see every model of the tenant. */
+const ADMINISTRATING = ['system:model:add', 'system:model:edit', 'system:model:remove'];
+
 /** The tenant and the API key that limit which models are read. */
 type KeyOwner = Pick<Caller, 'tenantId' | 'apiKey'>;
 
@@ -193,7 +198,7 @@ export class ModelRepository {
     this.prices = new TenantScoped(database, ModelPrice, msg`The price`);
   }
 
-  /** Lists models, newest first. */
+  /** The models, newest first: all for administrators of models, for others those that they may use. */
   async page(caller: Caller, query: ModelListQuery): Promise<Page<Model>> {
     const { modelDescribe } = query;
     return this.models.page(
@@ -201,14 +206,14 @@ export class ModelRepository {
       query,
       {
         ...filter(query),
-        ...within(caller),
+        ...(mayAny(caller, ADMINISTRATING) ? within(caller) : grantedTo(caller, 'model', 'use')),
         ...(modelDescribe && { modelDescribe: containing(modelDescribe) }),
       },
       { id: 'DESC' },
     );
   }
 
-  /** Models that end users may choose: shown ones of the given providers, oldest first, because the first is the default. */
+  /** Models that the caller may choose: shown ones of the given providers, oldest first, because the first is the default. */
   async pageShown(
     caller: Caller,
     query: ModelEntriesQuery,
@@ -216,7 +221,7 @@ export class ModelRepository {
   ): Promise<Page<Model>> {
     const where = {
       ...filter(query),
-      ...within(caller),
+      ...grantedTo(caller, 'model', 'use'),
       modelShow: Not('N'),
       providerCode: In([...providerCodes]),
     };
@@ -254,24 +259,33 @@ export class ModelRepository {
     return this.models.find(tenantId, { modelName }, { id: 'ASC' });
   }
 
-  /** The first model that end users may choose. */
-  async firstShown(
-    caller: KeyOwner,
+  /** The shown models of the category, oldest first. */
+  async idsShown(
+    tenantId: string,
     category: string,
     providerCodes: readonly string[],
-  ): Promise<Model | null> {
+  ): Promise<number[]> {
     const offered = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
-    const where = { ...offered, ...within(caller) };
-    return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
+    const models = await this.models.rows.find({
+      select: { id: true },
+      where: { ...offered, tenantId },
+      order: { id: 'ASC' },
+      take: MAX_CHOICES,
+    });
+    return models.map(({ id }) => id);
   }
 
-  /** The first model of the category, also one that end users do not choose. */
+  /** The first model of the category that the caller may use, also one that is not shown. */
   async first(
-    caller: KeyOwner,
+    caller: Caller,
     category: string,
     providerCodes: readonly string[],
   ): Promise<Model | null> {
-    const where = { category, providerCode: In([...providerCodes]), ...within(caller) };
+    const where = {
+      category,
+      providerCode: In([...providerCodes]),
+      ...grantedTo(caller, 'model', 'use'),
+    };
     return this.models.findOne(caller.tenantId, where, { id: 'ASC' });
   }
 

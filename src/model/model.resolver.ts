@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Injectable, Logger } from '@nestjs/common';
-import {
-  idsOfKey,
-  isWithinKey,
-  requireWithinKey,
-  TenantRevision,
-} from '../platform/access/index.js';
+import { isWithinKey, requireWithinKey, TenantRevision } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
+import { Grants, isAmong } from '../grant/index.js';
+import type { Grantee } from '../grant/index.js';
 import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,
@@ -23,6 +20,7 @@ import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repos
 import { ModelAdapters } from './model.adapters.js';
 import {
   ModelNotFoundError,
+  ModelNotGrantedError,
   ModelOutsideKeyError,
   NoChatModelError,
   NoModelChosenError,
@@ -36,8 +34,11 @@ import type { SetLimit } from '../usage/index.js';
 /** The tenant and revision of cached data. */
 type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;
 
-/** The caller that names a model: an API key can be limited to some. */
+/** For whom a model is called that a record names: an API key can be limited to some. */
 type ModelCaller = CacheOwner & Pick<Caller, 'apiKey'>;
+
+/** The caller that chooses a model, and needs a grant of it. */
+type ChoosingCaller = ModelCaller & Grantee;
 
 interface TenantEntries<T> {
   readonly revision: number;
@@ -149,8 +150,6 @@ export interface ResolvedMediaModel<
   readonly adapter: MediaAdapter;
 }
 
-const DEFAULT_MODEL = '';
-
 /**
  * Turns what a caller names into a model that can be called: record, adapter, address and key. What an earlier call
  * found is used again as long as the caller's revision is the one it was read at; disabling the provider, as any other
@@ -164,6 +163,8 @@ export class ModelResolver {
   private readonly reranks: RevisionCache<ResolvedRerankModel>;
   private readonly media: RevisionCache<ResolvedMediaModel>;
   private readonly limits: RevisionCache<readonly SetLimit[]>;
+  private readonly grants: RevisionCache<ReadonlyMap<number, ReadonlySet<string>>>;
+  private readonly shownChats: RevisionCache<readonly number[]>;
 
   constructor(
     private readonly models: ModelRepository,
@@ -172,6 +173,7 @@ export class ModelResolver {
     private readonly adapters: ModelAdapters,
     private readonly revision: TenantRevision,
     private readonly limitRecords: LimitRepository,
+    private readonly grantRecords: Grants,
     private readonly hostIdentity: HostIdentity,
   ) {
     this.chats = new RevisionCache(revision);
@@ -179,20 +181,28 @@ export class ModelResolver {
     this.reranks = new RevisionCache(revision);
     this.media = new RevisionCache(revision);
     this.limits = new RevisionCache(revision);
+    this.grants = new RevisionCache(revision);
+    this.shownChats = new RevisionCache(revision);
   }
 
-  /** The chat model of the name or, without one, the first that end users and the key of the caller may choose. */
-  resolveChat(caller: ModelCaller, modelName: string | undefined): Promise<ResolvedChatModel> {
-    const name = modelName?.trim() ?? DEFAULT_MODEL;
-    // Only the first model depends on the limit.
-    const limit = name === DEFAULT_MODEL ? (idsOfKey(caller, 'models')?.join() ?? '') : '';
+  /** The chat model of the name or, without one, the first that end users may choose. The caller needs a grant of it. */
+  async resolveChat(
+    caller: ChoosingCaller,
+    modelName: string | undefined,
+  ): Promise<ResolvedChatModel> {
+    const name = modelName?.trim() ?? '';
+    if (name === '') return this.resolveChatById(caller, await this.firstChat(caller));
+    return this.granted(caller, await this.resolveChatOf(caller, name));
+  }
+
+  /** The chat model that a record names, such as the settings of a knowledge base: its use needs no grant. */
+  resolveChatOf(caller: ModelCaller, modelName: string): Promise<ResolvedChatModel> {
+    const name = modelName.trim();
     return this.allowed(
       caller,
-      this.chats.get(caller, `name ${name} ${limit}`, async () => {
-        const resolving =
-          name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
-        return this.asChat(caller, await resolving);
-      }),
+      this.chats.get(caller, `name ${name}`, async () =>
+        this.asChat(caller, await this.named(caller, name, ['chat'])),
+      ),
     );
   }
 
@@ -236,8 +246,16 @@ export class ModelResolver {
     return resolved ? (resolved.variants ?? [resolved]) : [];
   }
 
-  /** The embedding model (category vector) of the name. */
-  resolveEmbedding(caller: ModelCaller, modelName: string): Promise<ResolvedEmbeddingModel> {
+  /** The embedding model (category vector) of the name. The caller needs a grant of it. */
+  async resolveEmbedding(
+    caller: ChoosingCaller,
+    modelName: string,
+  ): Promise<ResolvedEmbeddingModel> {
+    return this.granted(caller, await this.resolveEmbeddingOf(caller, modelName));
+  }
+
+  /** The embedding model that a record names: its use needs no grant. */
+  resolveEmbeddingOf(caller: ModelCaller, modelName: string): Promise<ResolvedEmbeddingModel> {
     const name = modelName.trim();
     return this.allowed(
       caller,
@@ -247,14 +265,19 @@ export class ModelResolver {
     );
   }
 
-  /** The name of the tenant's first embedding model of an enabled provider, if it has one. */
-  async firstEmbedding(caller: ModelCaller): Promise<string | undefined> {
+  /** The name of the first embedding model of an enabled provider that the caller may use, if there is one. */
+  async firstEmbedding(caller: Caller): Promise<string | undefined> {
     const codes = await this.providers.enabledCodes(caller.tenantId);
     return (await this.models.first(caller, 'vector', codes))?.modelName;
   }
 
-  /** The rerank model of the name. */
-  resolveRerank(caller: ModelCaller, modelName: string): Promise<ResolvedRerankModel> {
+  /** The rerank model of the name. The caller needs a grant of it. */
+  async resolveRerank(caller: ChoosingCaller, modelName: string): Promise<ResolvedRerankModel> {
+    return this.granted(caller, await this.resolveRerankOf(caller, modelName));
+  }
+
+  /** The rerank model that a record names: its use needs no grant. */
+  resolveRerankOf(caller: ModelCaller, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();
     return this.allowed(
       caller,
@@ -264,9 +287,9 @@ export class ModelResolver {
     );
   }
 
-  /** The model of the name that makes or reads media of one of the categories. */
-  resolveMedia<Category extends MediaCategory>(
-    caller: ModelCaller,
+  /** The model of the name that makes or reads media of one of the categories. The caller needs a grant of it. */
+  async resolveMedia<Category extends MediaCategory>(
+    caller: ChoosingCaller,
     modelName: string,
     categories: readonly Category[],
   ): Promise<ResolvedMediaModel<Category>> {
@@ -278,7 +301,15 @@ export class ModelResolver {
       return { ...resolved, category: model.category as Category, adapter };
     });
     // The cache for these categories holds only models of them.
-    return this.allowed(caller, resolving as Promise<ResolvedMediaModel<Category>>);
+    const model = await this.allowed(caller, resolving as Promise<ResolvedMediaModel<Category>>);
+    return this.granted(caller, model);
+  }
+
+  /** Whether the caller may choose the model; no statement while nothing of the tenant has changed. */
+  async mayUse(caller: ChoosingCaller, id: number): Promise<boolean> {
+    return (
+      isWithinKey(caller, 'models', id) && isAmong((await this.usersOf(caller)).get(id), caller)
+    );
   }
 
   /** The model with the id, of any category, for a test of its connection. */
@@ -295,6 +326,20 @@ export class ModelResolver {
     const model = await resolving;
     if (isWithinKey(caller, 'models', model.id)) return model;
     throw new ModelOutsideKeyError(model.modelName);
+  }
+
+  /** Throws ModelNotGrantedError unless the caller may choose the model. */
+  private async granted<T extends ResolvedModel>(caller: ChoosingCaller, model: T): Promise<T> {
+    if (isAmong((await this.usersOf(caller)).get(model.id), caller)) return model;
+    throw new ModelNotGrantedError(model.modelName);
+  }
+
+  /** The subjects that may use each model. */
+  private usersOf(owner: CacheOwner): Promise<ReadonlyMap<number, ReadonlySet<string>>> {
+    const { tenantId } = owner;
+    return this.grants.get(owner, 'all', () =>
+      this.grantRecords.subjectsByRecord(tenantId, 'model'),
+    );
   }
 
   private async callable(
@@ -357,11 +402,19 @@ export class ModelResolver {
       : new ModelNotFoundError(name, wanted);
   }
 
-  private async firstChat(caller: ModelCaller): Promise<Model> {
-    const codes = await this.providers.enabledCodes(caller.tenantId);
-    const model = await this.models.firstShown(caller, 'chat', codes);
-    if (!model) throw new NoChatModelError();
-    return model;
+  /** The first shown chat model of an enabled provider that the caller may use. */
+  private async firstChat(caller: ChoosingCaller): Promise<number> {
+    const { tenantId } = caller;
+    const ids = await this.shownChats.get(caller, 'all', async () => {
+      const codes = await this.providers.enabledCodes(tenantId);
+      return this.models.idsShown(tenantId, 'chat', codes);
+    });
+    const users = await this.usersOf(caller);
+    const id = ids.find(
+      (one) => isWithinKey(caller, 'models', one) && isAmong(users.get(one), caller),
+    );
+    if (id === undefined) throw new NoChatModelError();
+    return id;
   }
 
   private async asChat(owner: CacheOwner, model: Model): Promise<ResolvedChatModel> {

@@ -11,7 +11,6 @@ import {
 } from '../provider/index.js';
 import type { AuthType } from '../provider/index.js';
 import {
-  isWithinKey,
   mayAny,
   requireUnlimitedKey,
   requireWithinKey,
@@ -20,13 +19,14 @@ import {
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
+import { Grants } from '../grant/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { allOf, msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { HostIdentity, ModelKeyRepository, ModelRepository } from './model.repository.js';
 import { ModelAdapters } from './model.adapters.js';
-import { CredentialRequiredError, FallbackError } from './model.errors.js';
+import { CredentialRequiredError, FallbackError, ModelNotGrantedError } from './model.errors.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
@@ -84,6 +84,7 @@ export class ModelService {
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
+    private readonly grants: Grants,
     private readonly http: OutboundHttp,
     private readonly hostIdentity: HostIdentity,
   ) {
@@ -162,6 +163,7 @@ export class ModelService {
       this.checkIdentity(tenantId, authType, hasKeys || apiKey !== '');
       await this.checkFallbacks(tenantId, { ...body, ...values }, { hasKeys });
       const id = await this.models.insert(tenantId, values, apiKey);
+      await this.grants.publish(caller, 'model', id, 'use');
       if (keys.length > 0) await this.keys.replace(tenantId, id, keys);
       if (AMOUNTS.some((price) => typeof values[price] === 'number')) {
         await this.models.beginPrices(caller, id);
@@ -296,13 +298,23 @@ export class ModelService {
   }
 
   /**
-   * Whether the tenant has a model of the name and category that the key of the caller may use; whether it can be called is
+   * Whether the tenant has a model of the name and category that the caller and their key may use; whether it can be called is
    * another question.
    */
   async exists(caller: Caller, modelName: string, category: string): Promise<boolean> {
     const named = await this.models.named(caller.tenantId, modelName);
     const called = named.find((model) => storedCategory(model.category) === category);
-    return called !== undefined && isWithinKey(caller, 'models', called.id);
+    return called !== undefined && this.mayUse(caller, called.id);
+  }
+
+  /** Throws ModelNotGrantedError unless the caller may use the model; NotFoundError for none. */
+  async requireMayUse(caller: Caller, id: number): Promise<void> {
+    const { modelName } = await this.get(caller, id);
+    if (!(await this.mayUse(caller, id))) throw new ModelNotGrantedError(modelName);
+  }
+
+  private async mayUse(caller: Caller, id: number): Promise<boolean> {
+    return (await this.grants.reachable(caller, 'model', 'use', [id])).has(id);
   }
 
   /** Whether the chat model of the name is known to see images. */

@@ -37,7 +37,7 @@ export class RetrievalController {
   ): Promise<Answer<RetrievedFragmentView[]>> {
     const { knowledgeId, query, explain = false, filter: rawFilter, ...overrides } = body;
     const filter = rawFilter && readFilter(rawFilter);
-    const knowledge = await this.knowledge.readable(caller, knowledgeId);
+    const knowledge = await this.knowledge.usable(caller, knowledgeId);
     const request = { caller, knowledge, query, overrides, filter, explain, signal };
     return toRetrievalAnswer(await this.retrieval.retrieve(request), explain);
   }

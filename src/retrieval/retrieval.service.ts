@@ -317,7 +317,7 @@ export class RetrievalService {
   ): Promise<Ranking> {
     try {
       if (settings.rerankModel === '') throw new NoRerankModelError();
-      const model = await this.models.resolveRerank(caller, settings.rerankModel);
+      const model = await this.models.resolveRerankOf(caller, settings.rerankModel);
       const documents = candidates.map(({ content }) => content);
       // Every candidate is scored, for the explanation and the threshold.
       const ranked = await this.reranker.rerank(model, query, documents, {
@@ -354,7 +354,7 @@ export class RetrievalService {
     query,
     signal,
   }: RetrievalRequest): Promise<Float32Array> {
-    const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
+    const model = await this.models.resolveEmbeddingOf(caller, knowledge.embeddingModel);
     const key = `${model.id} ${caller.revision} ${query}`;
     const cachedVector = this.vectors.get(key);
     if (cachedVector) return cachedVector;

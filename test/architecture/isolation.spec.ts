@@ -206,6 +206,7 @@ describe('what needs no id', () => {
       'GET /v1/files',
     ]);
     expect(await leaksTo(world.owner, ofOwner)).toEqual([
+      'GET /access/list',
       'GET /coding/harness/approvals',
       'GET /coding/harness/sessions',
       'GET /system/attach/list',
@@ -220,6 +221,7 @@ describe('what needs no id', () => {
     }
     // Agents, models and sign-ins are there to be used by everybody of the tenant.
     expect(await leaksTo(world.nobody, ofTenant)).toEqual([
+      'GET /access/list',
       'GET /agent/agent/agentOptions',
       'GET /auth/sso/connections',
       'GET /v1/models',

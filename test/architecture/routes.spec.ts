@@ -80,8 +80,10 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /system/dict/data/type/:dictType':
     'Labels of codes, which every form of every client shows.',
   'GET /system/model/providerOptions': 'Codes of adapters: the same for all tenants.',
-  'GET /agent/agent/agentOptions':
-    'The enabled agents, which everybody of the tenant may use; no prompts.',
+  'GET /agent/agent/agentOptions': 'The enabled agents that the caller may use; no prompts.',
+  'GET /access/list':
+    'What the own subjects are granted; of others only records that the caller manages.',
+  'GET /access/explain': 'The own access; of others only to records that the caller manages.',
   'GET /workflow/public/search': 'Empty until workflows exist.',
   'POST /media/image': 'What end users are here for; limited per user, models are checked inside.',
   'POST /media/speech': 'As images.',
@@ -241,9 +243,9 @@ const routesWithFailureData = [
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
-  GET: /:(list|query|download|export|use)$/,
+  GET: /:(list|query|download|export|use|grant)$/,
   POST: /:(add|upload|test|edit|list|query|export|import)$/,
-  PUT: /:(edit|resetPwd|hold)$/,
+  PUT: /:(edit|resetPwd|hold|grant)$/,
   DELETE: /:(remove|edit|forceLogout|hold)$/,
 };
 
@@ -266,6 +268,8 @@ const knownNestedFields = [
   'NewSsoProviderDto.roleMapping',
   'OperationLogQuery.params',
   'OwnRetentionBody.rules',
+  // Subjects of the tenant, tried as grants.subject.
+  'ReplaceGrantsBody.grants',
   'RetentionBody.rules',
   'RoleListQuery.params',
   'SignInLogQuery.params',

@@ -1,4 +1,5 @@
-import { TenantRevision } from '../../src/platform/access/index.js';
+import { systemCaller, TenantRevision } from '../../src/platform/access/index.js';
+import type { Caller } from '../../src/platform/access/index.js';
 import { ModelResolver } from '../../src/model/index.js';
 import type {
   ResolvedChatModel,
@@ -29,8 +30,8 @@ export class CalledModels {
     return this.resolver.resolveRerank(await this.asker(), modelName);
   }
 
-  private async asker(): Promise<{ tenantId: string; revision: number }> {
+  private async asker(): Promise<Caller> {
     const revision = await this.plinth.app.get(TenantRevision).current(TENANT);
-    return { tenantId: TENANT, revision };
+    return systemCaller(TENANT, revision);
   }
 }

@@ -6,9 +6,13 @@ import type { Session } from './session.js';
 const VERBS = ['list', 'query', 'add', 'edit', 'remove'];
 
 /** Everything that may be done with knowledge bases and what they hold. */
-export const LIBRARY_PERMISSIONS = ['info', 'attach', 'fragment'].flatMap((area) =>
-  VERBS.map((verb) => `system:${area}:${verb}`),
-);
+export const LIBRARY_PERMISSIONS = [
+  ...['info', 'attach', 'fragment'].flatMap((area) =>
+    VERBS.map((verb) => `system:${area}:${verb}`),
+  ),
+  'access:grant',
+  'access:publish',
+];
 
 /** The people of the question who may reach a knowledge base. All but `admin` have the same permissions. */
 export interface Library {

@@ -30,7 +30,7 @@ export async function currentBases(
   const current = await agents.stillOf(caller, agentId, bases);
   if (current.length > 0) return current;
   throw new ToolFailure(
-    'The knowledge bases of this agent were deleted, or its creator may no longer read them. Answer without them.',
+    'The knowledge bases of this agent were deleted, or may no longer be searched. Answer without them.',
   );
 }
 

@@ -204,7 +204,7 @@ export class DocumentIndexer {
   ): Promise<readonly string[] | undefined> {
     if (!contextModel) return undefined;
     lease.report({ total: document.fragments.length });
-    const model = await this.models.resolveChat(caller, contextModel);
+    const model = await this.models.resolveChatOf(caller, contextModel);
     return this.contexts.write(lease, model, { caller, source: { ...document, name }, signal });
   }
 
@@ -242,7 +242,7 @@ export class DocumentIndexer {
     knowledge: KnowledgeBase,
   ): Promise<ResolvedEmbeddingModel | undefined> {
     const { embeddingModel, name } = knowledge;
-    if (embeddingModel !== '') return this.models.resolveEmbedding(caller, embeddingModel);
+    if (embeddingModel !== '') return this.models.resolveEmbeddingOf(caller, embeddingModel);
     if (!isOfSession(knowledge)) throw new NoEmbeddingModelError(name);
     return undefined;
   }

@@ -64,7 +64,7 @@ export class PreviewService {
     const recognition = knowledge.enableOcr === 1 ? NO_RECOGNITION : undefined;
     const parsed = await this.parser.parse(file, settings, signal, recognition);
     const contextModel = body.contextModel ?? knowledge.contextModel ?? '';
-    if (contextModel !== '') await this.models.resolveChat(caller, contextModel);
+    if (contextModel !== '') await this.models.resolveChatOf(caller, contextModel);
     const cost = contextModel === '' ? undefined : estimateContext({ ...parsed, name });
     return {
       attachmentId: attachment.id,

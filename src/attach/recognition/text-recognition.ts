@@ -241,7 +241,7 @@ export class TextRecognitions {
         languages: this.config.OCR_LANGUAGES,
       });
     }
-    const model = await this.models.resolveChat(caller, ocrModel);
+    const model = await this.models.resolveChatOf(caller, ocrModel);
     if (!model.supportsVision) throw new NoVisionError(ocrModel);
     const use = { caller, feature: 'ingestion' } as const;
     return new VisionRecognition(this.client, use, model, TESSERACT.timeoutSeconds * 1_000);

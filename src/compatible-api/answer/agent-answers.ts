@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../platform/access/index.js';
+import type { Caller, StreamPlace } from '../../platform/access/index.js';
 import { msg } from '../../platform/message/index.js';
 import { TurnSources } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
@@ -37,8 +37,9 @@ export class AgentAnswers {
     caller: Caller,
     agentId: number,
     request: ApiRequest,
-    { signal, trail, ignored }: AgentCall,
+    answer: AgentCall,
   ): Promise<RunningAnswer> {
+    const { signal, trail, ignored } = answer;
     const call = await this.files.read(caller, request.translate(ignored), signal);
     const { system, history, question, generation } = conversationOf(call, request.names, ignored);
     const { format, thinking } = call;
@@ -48,6 +49,7 @@ export class AgentAnswers {
       ...(format && { responseFormat: format }),
       ...(thinking !== undefined && { enableThinking: thinking }),
     });
+    answer.mayGoOn = (now) => this.planner.mayGoOn(now, planned);
     const prompt = [planned.systemPrompt ?? '', ...system].filter((text) => text !== '');
     const plan = { ...planned, systemPrompt: prompt.join('\n\n') || undefined };
     const { model, bases } = plan;
@@ -78,6 +80,7 @@ interface AgentCall {
   readonly signal: AbortSignal;
   readonly trail?: CallTrail;
   readonly ignored: IgnoredParameters;
+  mayGoOn: StreamPlace['mayGoOn'];
 }
 
 interface Conversation {

@@ -1,6 +1,8 @@
 import type { Response } from 'express';
-import type { Caller, StreamEnd } from '../../platform/access/index.js';
+import { ACCESS_LOST } from '../../platform/access/index.js';
+import type { Caller, StreamEnd, StreamPlace } from '../../platform/access/index.js';
 import {
+  ForbiddenError,
   setEnvelopeCode,
   UnauthenticatedError,
   UnavailableError,
@@ -60,6 +62,8 @@ export class Answer<Request extends StreamableRequest> {
   readonly ignored: IgnoredParameters;
   /** The answer as one body. */
   body = '';
+  /** Whether the caller, as of now, may still use what answers. Set once it is known. */
+  mayGoOn: StreamPlace['mayGoOn'];
   private readonly abort = new AbortController();
 
   constructor(
@@ -106,6 +110,8 @@ export class Answer<Request extends StreamableRequest> {
         return undefined;
       case 'signed-out':
         return new UnauthenticatedError();
+      case 'access-lost':
+        return new ForbiddenError(ACCESS_LOST);
       case 'shutdown':
         return new UnavailableError(msg`Plinth`);
     }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Caller } from '../../platform/access/index.js';
+import type { Caller, StreamPlace } from '../../platform/access/index.js';
 import { domainErrorOf } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
@@ -69,7 +69,7 @@ export class ApiAnswers {
     const place = this.streams.reserve(caller);
     const answer = new HttpAnswer(caller, request, response, CHAT_PING.intervalMs);
     try {
-      place.onEnd((why) => answer.end(why));
+      endWithPlace(answer, place);
       await write(answer);
     } catch (error) {
       const clientError = answer.errorFor(error);
@@ -96,7 +96,7 @@ export class ApiAnswers {
   ): DetachedRun {
     const place = this.streams.reserve(caller);
     const answer = new Answer(caller, request, onEvents);
-    place.onEnd((why) => answer.end(why));
+    endWithPlace(answer, place);
     const release = (): void => this.streams.release(place);
     const run = async (): Promise<Failure | undefined> => {
       try {
@@ -130,6 +130,7 @@ export class ApiAnswers {
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);
+    answer.mayGoOn = (now) => this.models.mayUse(now, model.id);
     const { relay } = request;
     if (relay && model.adapter.canRelay(model.connection.address, relay.protocol)) {
       if (request.stream) await this.relayStream(answer, model, relay, output);
@@ -264,6 +265,12 @@ export class ApiAnswers {
     const message = localized(domainError?.userMessage ?? unexpectedMessage(currentRequest()?.id));
     return { code, message, error: domainError };
   }
+}
+
+/** Ends the answer with the sign-in or key of its caller, and with their right to use what answers. */
+function endWithPlace(answer: Answer<StreamableRequest>, place: StreamPlace): void {
+  place.onEnd((why) => answer.end(why));
+  place.mayGoOn = async (now) => (await answer.mayGoOn?.(now)) ?? true;
 }
 
 /** A background answer. */

@@ -99,7 +99,7 @@ export interface Caller {
   readonly validUntil?: number | undefined;
 }
 
-export function isSuperAdmin(caller: Caller): boolean {
+export function isSuperAdmin(caller: Pick<Caller, 'permissions'>): boolean {
   return caller.permissions.has(ALL_PERMISSIONS);
 }
 

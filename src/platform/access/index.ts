@@ -39,7 +39,7 @@ export type {
 } from './access.js';
 export { AccessModule } from './access.module.js';
 export { Direct, DirectRoutes } from './direct-routes.js';
-export { OpenStreams } from './open-streams.js';
+export { ACCESS_LOST, OpenStreams } from './open-streams.js';
 export type { StreamEnd, StreamPlace } from './open-streams.js';
 export type { PermissionInfo } from './permission.catalogue.js';
 export {

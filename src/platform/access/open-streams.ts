@@ -1,12 +1,16 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import { isOutage } from '../database/index.js';
+import { inTenant, isOutage } from '../database/index.js';
 import { EventBus } from '../event/index.js';
+import { msg } from '../message/index.js';
 import { ApiKeyCallers, CallerResolver } from './access.js';
 import type { Caller } from './access.js';
 
 /** The reason why the service ends a stream. */
-export type StreamEnd = 'signed-out' | 'shutdown';
+export type StreamEnd = 'signed-out' | 'access-lost' | 'shutdown';
+
+/** What a stream that ends as `access-lost` says. */
+export const ACCESS_LOST = msg`You may no longer use what this answer needs, so it stops here. Choose another model, agent or knowledge base.`;
 
 /** Streams are limited by kind: following runs leaves a user's chat streams alone. */
 export type StreamKind = 'chat' | 'harness';
@@ -17,6 +21,8 @@ export class StreamPlace {
   private ending: ((why: StreamEnd) => void) | undefined;
   /** Checks the stream when the sign-in or the key of its caller ends by itself. */
   expiry: NodeJS.Timeout | undefined;
+  /** Whether the caller, as of now, may still reach the records that the stream uses. Set once they are known. */
+  mayGoOn: ((now: Caller) => Promise<boolean>) | undefined;
 
   constructor(
     readonly caller: Caller,
@@ -54,7 +60,8 @@ const EXPIRY_RETRY_MS = 250;
 const MAX_TIMER_MS = 86_400_000;
 
 /**
- * The open streams of this process. A stream ends when its sign-in ends, its user is disabled or loses a permission:
+ * The open streams of this process. A stream ends when its sign-in ends, its user is disabled or loses a permission or the
+ * access to what it uses:
  * when the event of that change arrives, and at the latest at the next check.
  */
 @Injectable()
@@ -169,7 +176,9 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
         const { permissions } = stream.caller;
         if (!now || [...permissions].some((one) => !now.permissions.has(one)))
           stream.end('signed-out');
-        else this.watchExpiry(stream, now);
+        else if (await inTenant(now.tenantId, () => stream.mayGoOn?.(now) ?? true))
+          this.watchExpiry(stream, now);
+        else stream.end('access-lost');
       }
     } catch (error) {
       // The next check tries again. Ending streams because the database is unavailable would lose answers.

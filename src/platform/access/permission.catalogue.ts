@@ -115,6 +115,16 @@ const groups: readonly Group[] = [
     actions: [],
     more: { provision: 'Create and change users and groups by SCIM' },
   },
+  {
+    name: 'access',
+    prefix: 'access',
+    paths: ['/access'],
+    actions: [],
+    more: {
+      grant: 'Grant the records that one manages to others',
+      publish: 'Grant them to every user of the tenant',
+    },
+  },
   { name: 'dictionary', prefix: 'system:dict', paths: ['/system/dict'], actions: crud },
   {
     name: 'files',

@@ -4,6 +4,7 @@ import {
   PrimaryGeneratedColumn,
   UpdateDateColumn,
   VersionColumn,
+  VirtualColumn,
   type ColumnOptions,
 } from 'typeorm';
 
@@ -34,6 +35,12 @@ export const Varchar = (length: number, options?: ColumnOptions): PropertyDecora
 /** Exactly `length` characters. */
 export const Char = (length: number, options?: ColumnOptions): PropertyDecorator =>
   Column({ ...options, type: 'char', length });
+
+/** A value that reading the row derives from other tables, and that is never written; `sql` gets the name of the row. */
+export const Derived = (
+  type: NonNullable<ColumnOptions['type']>,
+  sql: (row: string) => string,
+): PropertyDecorator => VirtualColumn(type, { query: sql });
 
 export const Text = ofType('text');
 export const Uuid = ofType('uuid');

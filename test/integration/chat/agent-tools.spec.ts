@@ -137,7 +137,7 @@ describe('the tools of agents', () => {
   }
 
   it('search no base whose sharing was taken back in the middle of a turn', async () => {
-    const role = await makeRole(admin, 'makes-agents', ['agent:agent:*']);
+    const role = await makeRole(admin, 'makes-agents', ['agent:agent:*', 'access:*']);
     const { session } = await makeUser(plinth, admin, 'maker', [role]);
     const modelId = await createModel(admin, {
       apiHost: `${simulator.url}/v1`,
@@ -147,7 +147,9 @@ describe('the tools of agents', () => {
       ok(await admin.put('/system/info', { id: office, share: value }));
     await share(1);
     const { id: agentId } = await createAgent(session, modelId, { knowledgeIds: [office] });
-    const context = { ...(await turn([office])), agentId };
+    const planned = await turn([office]);
+    const caller = { ...planned.caller, userId: 987_654, permissions: new Set<string>() };
+    const context = { ...planned, caller, agentId };
     const search = { query: 'When does the office open?' };
     const [document] = await attachmentsOf(admin, office);
     const read = { document: document?.docId };
@@ -158,7 +160,7 @@ describe('the tools of agents', () => {
       ['search_knowledge', search],
       ['read_document', read],
     ] as const) {
-      expect(await failure(name, input, context)).toContain('may no longer read them');
+      expect(await failure(name, input, context)).toContain('may no longer be searched');
     }
     await share(1);
     await done('search_knowledge', search, context);

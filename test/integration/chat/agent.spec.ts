@@ -78,6 +78,8 @@ describe('agents', () => {
         skillNames: ['xlsx', 'docx'],
         knowledgeIds: [second, first],
         knowledgeNames: ['Second base', 'First base'],
+        knowledgeAs: 'caller',
+        share: 1,
         filter: null,
         temperature: 0.3,
         topP: 0.9,
@@ -315,6 +317,8 @@ describe('agents', () => {
 
     it('stay bound when somebody edits the agent who may not read them', async () => {
       const { id } = await create({ knowledgeIds: [secret, shared] });
+      const grants = [{ subject: 'tenant', level: 'manage' }];
+      done(await admin.put(`/access/agent/${id}`, { grants }));
       const put = { id, agentName: 'Edited', knowledgeIds: [own, secret] };
 
       expect(done(await editor.put<AgentRow>('/agent/agent', put)).data).toMatchObject({

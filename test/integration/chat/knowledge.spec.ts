@@ -276,7 +276,7 @@ describe('chat with knowledge bases', () => {
   });
 
   it('lets everybody of the tenant use an agent, without a right to its bases', async () => {
-    const agentId = await agent('Open', { knowledgeIds: [shop] });
+    const agentId = await agent('Open', { knowledgeIds: [shop], knowledgeAs: 'creator' });
     const { session: reader } = await makeUser(plinth, admin, 'reader');
     const reply = await sendChat(reader, { agentId, content: 'laptop warranty' });
     expect(sourcesOf(reply).some(({ document }) => document === 'warranty.txt')).toBe(true);

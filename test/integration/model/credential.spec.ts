@@ -5,7 +5,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { TenantRevision } from '../../../src/platform/access/index.js';
+import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
@@ -79,7 +79,7 @@ describe('model credentials', () => {
   async function keyOf(modelName: string): Promise<string | undefined> {
     const revision = await plinth.app.get(TenantRevision).current(TENANT);
     const resolver = plinth.app.get(ModelResolver, { strict: false });
-    const model = await resolver.resolveChat({ tenantId: TENANT, revision }, modelName);
+    const model = await resolver.resolveChat(systemCaller(TENANT, revision), modelName);
     return model.connection.credential;
   }
 

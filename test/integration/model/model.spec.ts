@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { TenantRevision } from '../../../src/platform/access/index.js';
+import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import type { ResolvedChatModel } from '../../../src/model/index.js';
@@ -84,7 +84,7 @@ describe('models', () => {
     const revision = await plinth.app.get(TenantRevision).current(TENANT);
     return plinth.app
       .get(ModelResolver, { strict: false })
-      .resolveChat({ tenantId: TENANT, revision }, modelName);
+      .resolveChat(systemCaller(TENANT, revision), modelName);
   }
 
   describe('records', () => {
@@ -507,7 +507,7 @@ describe('models', () => {
       expect((await resolve('')).id).toBe(shown.data[0]?.id);
       expect((await resolve(undefined)).id).toBe(shown.data[0]?.id);
       const other = plinth.app.get(ModelResolver, { strict: false });
-      await expect(other.resolveChat({ tenantId: '700011', revision: 1 }, ' ')).rejects.toThrow(
+      await expect(other.resolveChat(systemCaller('700011', 1), ' ')).rejects.toThrow(
         'There is no chat model yet.',
       );
     });
@@ -539,7 +539,7 @@ describe('models', () => {
       const { id, modelName } = await create({ modelDescribe: 'before' });
       const resolver = plinth.app.get(ModelResolver, { strict: false });
       const revision = await plinth.app.get(TenantRevision).current(TENANT);
-      const caller = { tenantId: TENANT, revision };
+      const caller = systemCaller(TENANT, revision);
       await admin.put('/system/model', { id, modelDescribe: 'after' });
       const late = await resolver.resolveChat(caller, modelName);
       expect(late.label).toBe('after');

@@ -71,6 +71,11 @@ const SSO = { name: 'Company', issuer: 'http://127.0.0.1:9', clientId: 'plinth' 
 const DAILY = { measure: 'tokens-day', cap: 1_000_000 };
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
+/** A grant that leaves a base with a manager. */
+const MANAGED = { subject: 'tenant', level: 'manage' };
+const ofKnowledge = (): Promise<Record<string, string>> =>
+  Promise.resolve({ resourceType: 'knowledge' });
+
 /** A filter of a report by a record: one that names nothing is answered with nothing. */
 function byField(field: string, kind: RecordKind): Reference {
   return { kind, query: (id) => `${field}=${id}`, code: EMPTY };
@@ -375,6 +380,33 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/model/:ids': { ids: { kind: model, several: true } },
   'POST /system/model/:id/test': { id: { kind: model, body: () => ({}) } },
 
+  'GET /access/:resourceType/:id': { id: { kind: knowledgeBase, path: ofKnowledge } },
+  'PUT /access/:resourceType/:id': {
+    id: { kind: knowledgeBase, path: ofKnowledge, body: () => ({ grants: [MANAGED] }) },
+    'grants.subject': {
+      kind: user,
+      code: 400,
+      path: async (by, world) => ({
+        ...(await ofKnowledge()),
+        id: await knowledgeBase.make(by, world),
+      }),
+      body: (userId) => ({ grants: [{ subject: `user:${userId}`, level: 'manage' }] }),
+    },
+  },
+  'GET /access/list': {
+    subject: { kind: user, query: (userId) => `subject=user:${userId}`, code: EMPTY },
+  },
+  'GET /access/explain': {
+    id: {
+      kind: knowledgeBase,
+      query: async (id, by, world) => `user=${await user.make(by, world)}&type=knowledge&id=${id}`,
+    },
+    user: {
+      kind: user,
+      query: async (userId, by, world) =>
+        `user=${userId}&type=knowledge&id=${await knowledgeBase.make(by, world)}`,
+    },
+  },
   'GET /agent/agent/:id': { id: { kind: agent } },
   'POST /agent/agent': {
     modelId: { kind: model, body: (modelId) => ({ agentName: fresh('agent'), modelId }) },
@@ -881,6 +913,8 @@ export const references: Record<string, Record<string, Reference>> = {
 export const noReferences: Record<string, string> = {
   'POST /coding/harness/sessions/:sessionId/runs model':
     'Found among the models of the own tenant, as that of the session, which is tried with others.',
+  'GET /access/:resourceType/:id resourceType': 'One of three words.',
+  'PUT /access/:resourceType/:id resourceType': 'The same.',
   'GET /auth/sso/providers tenantId':
     'Says where one wants to sign in; the names of its providers are shown to all.',
   'GET /auth/sso/:provider/start provider':

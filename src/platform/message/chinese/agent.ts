@@ -30,7 +30,6 @@ export const agent = {
   'The answer took longer than {0} seconds and was ended here. Ask for less in one message.':
     '回答耗时超过 {0} 秒，已在此处结束。请在一条消息中减少要求。',
   'must not be empty': '不能为空',
-  'The agent': '智能体',
   agents: '智能体',
   skills: '技能',
   tools: '工具',

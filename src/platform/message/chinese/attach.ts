@@ -131,7 +131,6 @@ export const attach = {
   ' as {0}': '（{0}）',
   'The document': '文档',
   'The file': '文件',
-  'The knowledge base': '知识库',
   'it holds no file': '其中没有文件',
   book: '电子书',
   chapters: '章',

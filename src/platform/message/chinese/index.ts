@@ -1,5 +1,6 @@
 import { platform } from './platform.js';
 import { identity } from './identity.js';
+import { grant } from './grant.js';
 import { dictionary } from './dictionary.js';
 import { provider } from './provider.js';
 import { usage } from './usage.js';
@@ -24,6 +25,7 @@ import { compat } from './compat.js';
 export const parts: readonly Readonly<Record<string, string>>[] = [
   platform,
   identity,
+  grant,
   dictionary,
   provider,
   usage,

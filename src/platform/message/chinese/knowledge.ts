@@ -14,10 +14,10 @@ export const knowledge = {
     '知识库 {0} 没有向量模型。请在其设置中选择 vector 类别的模型，然后解析其文档。',
   'This knowledge base is shared with you for reading only. Ask its owner to change it.':
     '该知识库仅以只读方式与您共享。请联系其所有者更改。',
-  'Agents whose creators may not read it no longer search it: {0}.':
-    '以下智能体的创建者无权读取该知识库，因此这些智能体不再检索它：{0}。',
-  'Agents whose creators may not read it no longer search it: {0} and {1} more.':
-    '以下智能体的创建者无权读取该知识库，因此这些智能体不再检索它：{0}，另有 {1} 个。',
+  'Agents whose creators do not manage it search it only for users with access of their own: {0}.':
+    '以下智能体的创建者不管理该知识库，因此这些智能体仅为自身有访问权的用户检索它：{0}。',
+  'Agents whose creators do not manage it search it only for users with access of their own: {0} and {1} more.':
+    '以下智能体的创建者不管理该知识库，因此这些智能体仅为自身有访问权的用户检索它：{0}，另有 {1} 个。',
   'Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.':
     '已解析的文档保留建立索引时的语言。如需重新解析，请发送 reindex: true。',
   'Reranking is on, but no rerank model is chosen, so results keep the order before it. Choose a model of category rerank.':

@@ -1,4 +1,6 @@
 export const model = {
+  'You may not use the model {0}. Choose another model, or ask an administrator for access to it.':
+    '您无权使用模型 {0}。请选择其他模型，或请管理员授予访问权。',
   'Services of the code {0} have no list of models.': '代码为 {0} 的服务没有模型列表。',
   'No address is known. Enter the address of the provider, or save a model.':
     '地址未知。请输入供应商的地址，或先保存一个模型。',

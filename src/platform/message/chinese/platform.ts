@@ -201,6 +201,8 @@ export const platform = {
   'The file storage': '文件存储',
   '{0} stored it, {1} does not find it': '由 {0} 保存，{1} 未找到',
   'an earlier release': '较早的版本',
+  'You may no longer use what this answer needs, so it stops here. Choose another model, agent or knowledge base.':
+    '您已无权使用此回答所需的内容，因此回答到此为止。请选择其他模型、智能体或知识库。',
   'it contains more than one file': '包含多个文件',
   'it contains no file': '没有文件',
   'it was interrupted': '上传中断',

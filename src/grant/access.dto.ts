@@ -1,0 +1,67 @@
+import { ArrayMaxSize, IsArray } from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  Id,
+  Input,
+  Nested,
+  OneOf,
+  pageFields,
+  PROPERTY,
+  ruleText,
+  Text,
+} from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
+import { LEVEL_NAMES, RESOURCE_TYPES, SUBJECT, SUBJECT_KINDS } from './grant.rules.js';
+
+/** Grants of one record. */
+export const MAX_GRANTS = 1_000;
+
+const subject = {
+  max: 40,
+  pattern: SUBJECT,
+  patternMessage: msg`must be tenant, user:ID, role:ID or group:ID`,
+  example: 'group:9',
+};
+
+export class GrantInput extends Input({
+  subject: Text({ ...subject, description: 'tenant, user:ID, role:ID or group:ID' }),
+  level: OneOf(LEVEL_NAMES, {
+    description:
+      'use: search it and get answers from it, or call it; read: see its content and settings; write: change it; manage: delete and grant it. Each includes those before it',
+  }),
+}) {}
+
+export class ReplaceGrantsBody {
+  @ApiProperty({
+    type: [GrantInput],
+    maxItems: MAX_GRANTS,
+    description: 'All grants of the record; those that are not in the list are removed',
+  })
+  @IsArray({ message: ruleText(msg`${PROPERTY} must be a list`) })
+  @ArrayMaxSize(MAX_GRANTS, {
+    message: ruleText(msg`${PROPERTY} must have at most ${MAX_GRANTS} entries`),
+  })
+  @Nested(() => GrantInput, { each: true, message: msg`${PROPERTY} must be a list of objects` })
+  grants: GrantInput[];
+}
+
+export class SubjectQuery extends Input({
+  name: Text({ optional: true, max: 64, description: 'Part of the name' }),
+  kind: OneOf(SUBJECT_KINDS, { optional: true }),
+}) {}
+
+export class GrantedQuery extends Input({
+  ...pageFields('type', 'id', 'name', 'subject', 'level'),
+  subject: Text({
+    ...subject,
+    optional: true,
+    description: 'Of a user: with what their roles and groups have. Absent: the caller',
+  }),
+  type: OneOf(RESOURCE_TYPES, { optional: true }),
+}) {}
+
+export class ExplainQuery extends Input({
+  user: Id({ description: 'The id of the user' }),
+  type: OneOf(RESOURCE_TYPES),
+  id: Id({ description: 'The id of the record' }),
+}) {}

@@ -1,0 +1,250 @@
+import { Injectable } from '@nestjs/common';
+import { isSuperAdmin, mayAny, requireWithinKey } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import { localized, orderOf, Page, rowsOf } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
+import { AccessChange, UserCallers } from '../identity/index.js';
+import type { ExplainQuery, GrantedQuery, GrantInput, SubjectQuery } from './access.dto.js';
+import {
+  AccessView,
+  ExplanationView,
+  GrantedRecordView,
+  AccessGrantView,
+  SubjectView,
+} from './access.view.js';
+import { GrantRepository } from './grant.repository.js';
+import type { ReachedRecord, StoredGrant } from './grant.repository.js';
+import {
+  comparedSubjects,
+  LevelNeededError,
+  levelName,
+  LEVELS,
+  NoManagerError,
+  PublishPermissionError,
+  readSubject,
+  RepeatedSubjectError,
+  RESOURCE_TYPES,
+  resourceOf,
+  SUBJECT_KINDS,
+  TENANT_SUBJECT,
+  UnknownSubjectError,
+  UnsuitableLevelError,
+  userSubject,
+} from './grant.rules.js';
+import type { ResourceType } from './grant.rules.js';
+import { mayPublish } from './grants.js';
+
+/** Subjects that a search answers. */
+const MAX_FOUND_SUBJECTS = 100;
+
+/** Who may reach what: reads and replaces the grants of a record, and explains them. */
+@Injectable()
+export class AccessService {
+  constructor(
+    private readonly grants: GrantRepository,
+    private readonly users: UserCallers,
+    private readonly change: AccessChange,
+  ) {}
+
+  /** The grants of a record that the caller manages. */
+  async get(caller: Caller, type: ResourceType, id: number): Promise<AccessView> {
+    return this.view(caller, type, await this.managed(caller, type, id));
+  }
+
+  /** Replaces the grants of a record that the caller manages. They count from the next call on, in every process. */
+  async replace(
+    caller: Caller,
+    type: ResourceType,
+    id: number,
+    requested: readonly GrantInput[],
+  ): Promise<AccessView> {
+    const { tenantId } = caller;
+    const { auditTarget: target } = resourceOf(type);
+    requireSuitable(type, requested);
+    const { record } = await this.change.apply(
+      caller,
+      async () => {
+        const managed = await this.managed(caller, type, id);
+        await this.grants.keep(tenantId, type, id);
+        const before = await this.grants.of(tenantId, type, id);
+        const { changed, removed } = difference(before, requested);
+        await this.requireSubjects(tenantId, changed);
+        const isPublished = changed.some(({ subject }) => subject === TENANT_SUBJECT);
+        if (isPublished && !mayPublish(caller)) throw new PublishPermissionError();
+        await this.grants.put(caller, type, id, changed);
+        await this.grants.remove(tenantId, type, id, removed);
+        return { record: managed, changed, removed };
+      },
+      ({ changed, removed }) => {
+        const granted = changed.map(({ subject, level }) => `${subject} ${levelName(level)}`);
+        return [{ action: 'permission-change', target, id, detail: { granted, removed } }];
+      },
+    );
+    // The caller may have given up the level manage.
+    return this.view(caller, type, record);
+  }
+
+  /** Users, roles and groups of the tenant, and the tenant itself. */
+  async subjects(caller: Caller, { name = '', kind }: SubjectQuery): Promise<SubjectView[]> {
+    const kinds = kind === undefined ? SUBJECT_KINDS : [kind];
+    const tenant =
+      kinds.includes(TENANT_SUBJECT) && name === '' ? [viewOf(TENANT_SUBJECT, null)] : [];
+    const named = await this.grants.search(caller.tenantId, name, kinds, MAX_FOUND_SUBJECTS);
+    return [...tenant, ...named.map((one) => viewOf(one.subject, one.name))];
+  }
+
+  /** The records that a subject may reach: all of the caller's own, and of others those that the caller manages. */
+  async granted(caller: Caller, query: GrantedQuery): Promise<Page<GrantedRecordView>> {
+    const { tenantId } = caller;
+    const { subject = userSubject(caller.userId), type } = query;
+    const types = type === undefined ? RESOURCE_TYPES : [type];
+    const { kind, id } = readSubject(subject);
+    const isOwn = caller.subjects.includes(subject);
+    const subjects = kind === 'user' && id ? await this.subjectsOfUser(caller, id) : [subject];
+    const managedBy = isOwn ? null : comparedSubjects(caller);
+    const { rows, total } = await this.grants.ofSubjects(tenantId, subjects, types, managedBy, {
+      ...rowsOf(query),
+      order: orderOf(query),
+    });
+    const views = rows.map((row) => GrantedRecordView.of({ ...row, level: levelName(row.level) }));
+    return new Page(views, total);
+  }
+
+  /** The grants by which a user reaches a record, and what is missing: for oneself, and for a record that the caller manages. */
+  async explain(
+    caller: Caller,
+    { user: userId, type, id }: ExplainQuery,
+  ): Promise<ExplanationView> {
+    const { tenantId } = caller;
+    const record = await (userId === caller.userId
+      ? this.reached(caller, type, id)
+      : this.managed(caller, type, id));
+    const user = await this.users.working({ userId, tenantId });
+    if (!user) throw new NotFoundError(msg`The user`);
+    const grants = (await this.grants.of(tenantId, type, record.id)).filter(({ subject }) =>
+      user.subjects.includes(subject),
+    );
+    const [highest] = grants;
+    return ExplanationView.of({
+      level: highest ? levelName(highest.level) : null,
+      isSuperAdmin: isSuperAdmin(user),
+      grants: await this.views(caller, grants),
+      missing: missingOf(user, type, highest?.level ?? 0).map((one) => localized(one)),
+    });
+  }
+
+  /** The record, if the caller manages it. NotFoundError for one that they may not even read. */
+  private async managed(caller: Caller, type: ResourceType, id: number): Promise<ReachedRecord> {
+    const { label, managedBy } = resourceOf(type);
+    const record = await this.reached(caller, type, id);
+    const isManaged =
+      managedBy === undefined ? record.level >= LEVELS.manage : mayAny(caller, [managedBy]);
+    if (isManaged || isSuperAdmin(caller)) return record;
+    throw new LevelNeededError(label, 'manage');
+  }
+
+  /** The record, if the caller has any level on it. */
+  private async reached(caller: Caller, type: ResourceType, id: number): Promise<ReachedRecord> {
+    const { label, keyLimit, managedBy } = resourceOf(type);
+    requireWithinKey(caller, keyLimit, [id], label);
+    const record = await this.grants.record(caller.tenantId, type, id, caller.subjects);
+    const isReached =
+      record &&
+      (record.level > 0 || isSuperAdmin(caller) || (managedBy && mayAny(caller, [managedBy])));
+    if (!isReached) throw new NotFoundError(label);
+    return record;
+  }
+
+  /** The subjects of another user; of one that may not sign in, the user alone. */
+  private async subjectsOfUser({ tenantId }: Caller, userId: number): Promise<readonly string[]> {
+    const user = await this.users.working({ userId, tenantId });
+    return user ? user.subjects : [userSubject(userId)];
+  }
+
+  /** Throws UnknownSubjectError. */
+  private async requireSubjects(tenantId: string, grants: readonly StoredGrant[]): Promise<void> {
+    const named = grants.map(({ subject }) => subject).filter((one) => one !== TENANT_SUBJECT);
+    if (named.length === 0) return;
+    const names = await this.grants.names(tenantId, named);
+    const unknown = named.find((subject) => !names.has(subject));
+    if (unknown !== undefined) throw new UnknownSubjectError(unknown);
+  }
+
+  private async view(
+    caller: Caller,
+    type: ResourceType,
+    { id, name }: ReachedRecord,
+  ): Promise<AccessView> {
+    const { levels } = resourceOf(type);
+    const grants = await this.grants.of(caller.tenantId, type, id);
+    return AccessView.of({ type, id, name, levels, grants: await this.views(caller, grants) });
+  }
+
+  private async views(
+    { tenantId }: Caller,
+    grants: readonly StoredGrant[],
+  ): Promise<AccessGrantView[]> {
+    if (grants.length === 0) return [];
+    const names = await this.grants.names(
+      tenantId,
+      grants.map(({ subject }) => subject),
+    );
+    return grants.map(({ subject, level }) =>
+      AccessGrantView.of({
+        ...viewOf(subject, names.get(subject) ?? null),
+        level: levelName(level),
+      }),
+    );
+  }
+}
+
+function viewOf(subject: string, name: string | null): SubjectView {
+  const { kind } = readSubject(subject);
+  return SubjectView.of({ subject, kind, name });
+}
+
+/** Throws the error that says what to send instead. */
+function requireSuitable(type: ResourceType, grants: readonly GrantInput[]): void {
+  const { label, levels, managedBy } = resourceOf(type);
+  const subjects = grants.map(({ subject }) => subject);
+  const repeated = subjects.find((subject, at) => subjects.indexOf(subject) !== at);
+  if (repeated !== undefined) throw new RepeatedSubjectError(repeated);
+  if (grants.some(({ level }) => !levels.includes(level)))
+    throw new UnsuitableLevelError(label, levels);
+  if (managedBy === undefined && !grants.some(({ level }) => level === 'manage')) {
+    throw new NoManagerError();
+  }
+}
+
+/** What a list of grants changes. */
+function difference(
+  before: readonly StoredGrant[],
+  requested: readonly GrantInput[],
+): { changed: StoredGrant[]; removed: string[] } {
+  const levels = new Map(before.map(({ subject, level }) => [subject, level]));
+  const grants = requested.map(({ subject, level }) => ({ subject, level: LEVELS[level] }));
+  return {
+    changed: grants.filter(({ subject, level }) => levels.get(subject) !== level),
+    removed: [...levels.keys()].filter((one) => !requested.some(({ subject }) => subject === one)),
+  };
+}
+
+/** What the user lacks for the levels of the record. */
+function missingOf(user: Caller, type: ResourceType, level: number): Message[] {
+  if (isSuperAdmin(user)) return [];
+  const { levels, permissions } = resourceOf(type);
+  return levels.flatMap((one): Message[] => {
+    if (LEVELS[one] > level) {
+      return [
+        msg`${one}: no grant of the user, of their roles or groups has this level. Grant it.`,
+      ];
+    }
+    const permission = permissions[one];
+    if (permission === undefined || mayAny(user, [permission])) return [];
+    return [
+      msg`${one}: the user has the grant, but not the permission ${permission}. Give them a role with it.`,
+    ];
+  });
+}

@@ -1,0 +1,56 @@
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  someOf,
+  text,
+  texts,
+  View,
+} from '../platform/http/index.js';
+import { LEVEL_NAMES, RESOURCE_TYPES, SUBJECT_KINDS } from './grant.rules.js';
+import type { GrantLevel, ResourceType, SubjectKind } from './grant.rules.js';
+
+const subjectFields = {
+  subject: text({ example: 'group:9' }),
+  kind: oneOf<SubjectKind>(SUBJECT_KINDS),
+  name: nullable(text({ example: 'Engineering', description: 'null for the tenant' })),
+};
+
+export class SubjectView extends View(subjectFields) {}
+
+export class AccessGrantView extends View({
+  ...subjectFields,
+  level: oneOf<GrantLevel>(LEVEL_NAMES),
+}) {}
+
+export class AccessView extends View({
+  type: oneOf<ResourceType>(RESOURCE_TYPES),
+  id: integer({ example: 1 }),
+  name: text({ example: 'Handbook' }),
+  levels: someOf(LEVEL_NAMES, { description: 'The levels that can be granted' }),
+  grants: list(AccessGrantView, { description: 'Highest level first' }),
+}) {}
+
+export class GrantedRecordView extends View({
+  type: oneOf<ResourceType>(RESOURCE_TYPES),
+  id: integer({ example: 1 }),
+  name: text({ example: 'Handbook' }),
+  subject: text({ example: 'tenant', description: 'The subject of the grant' }),
+  level: oneOf<GrantLevel>(LEVEL_NAMES),
+}) {}
+
+export class ExplanationView extends View({
+  level: nullable(
+    oneOf<GrantLevel>(LEVEL_NAMES, { description: 'The highest level of the user; null: none' }),
+  ),
+  isSuperAdmin: flag({ description: 'Super administrators need no grant' }),
+  grants: list(AccessGrantView, {
+    description: 'The grants that the user has, highest level first',
+  }),
+  missing: texts({
+    example: [],
+    description: 'What the user lacks for the levels of the record, and what to do',
+  }),
+}) {}

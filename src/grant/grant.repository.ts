@@ -1,0 +1,290 @@
+import { Injectable } from '@nestjs/common';
+import { Raw } from 'typeorm';
+import type { FindOperator } from 'typeorm';
+import { idsOfKey } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Database } from '../platform/database/index.js';
+import type { orderOf } from '../platform/http/index.js';
+import { comparedSubjects, LEVELS, RESOURCE_TYPES, resourceOf } from './grant.rules.js';
+import type { GrantLevel, ResourceType, SubjectKind } from './grant.rules.js';
+
+/** The parts of a statement that the predicate refers to: columns or parameters. */
+interface Places {
+  /** The id of the record. */
+  readonly id: string;
+  readonly tenant: string;
+  /** The parameter with `comparedSubjects` of the caller. */
+  readonly subjects: string;
+}
+
+/** Whether one of the subjects has the level. EXISTS, so that a record that is asked by its id costs one look into the index. */
+function hasGrant(type: ResourceType, level: GrantLevel, { id, tenant, subjects }: Places): string {
+  // TypeORM reads the id as a property only with a space behind it.
+  return `EXISTS (SELECT FROM access_grant AS granted
+    WHERE granted.tenant_id = ${tenant} AND granted.resource_type = '${type}'
+      AND granted.resource_id = ${id} AND granted.subject = ANY (${subjects}::text[])
+      AND granted.level >= ${LEVELS[level]})`;
+}
+
+/** The predicate for statements that are written by hand. */
+export function granted(type: ResourceType, level: GrantLevel, places: Places): string {
+  return `(${places.subjects}::text[] IS NULL OR ${hasGrant(type, level, places)})`;
+}
+
+/**
+ * The predicate for TypeORM's find: the records on which the caller has the level, within the limit of their API key.
+ * `ids` narrows to those.
+ */
+export function grantedTo(
+  caller: Caller,
+  type: ResourceType,
+  level: GrantLevel,
+  ids?: readonly number[],
+): { id?: FindOperator<number> } {
+  const subjects = comparedSubjects(caller);
+  const limit = idsOfKey(caller, resourceOf(type).keyLimit);
+  if (subjects === null && !limit && !ids) return {};
+  // A statement may ask for several callers and levels.
+  const who = `${level}${caller.userId}`;
+  const sql = (id: string): string =>
+    [
+      ...(ids ? [`${id} = ANY (:ids${who})`] : []),
+      ...(limit ? [`${id} = ANY (:limit${who})`] : []),
+      ...(subjects === null
+        ? []
+        : [hasGrant(type, level, { id, tenant: ':tenant', subjects: `:subjects${who}` })]),
+    ].join(' AND ');
+  const parameters = {
+    tenant: caller.tenantId,
+    [`ids${who}`]: ids,
+    [`limit${who}`]: limit,
+    [`subjects${who}`]: subjects,
+  };
+  return { id: Raw<number>(sql, parameters) };
+}
+
+/** 1 if every user of the tenant has the level, else 0: a column for a view of the record. */
+export function isPublished(type: ResourceType, level: GrantLevel) {
+  return (record: string): string =>
+    `SELECT count(*)::integer FROM access_grant AS published
+      WHERE published.tenant_id = ${record}.tenant_id AND published.resource_type = '${type}'
+        AND published.resource_id = ${record}.id AND published.subject = 'tenant'
+        AND published.level >= ${LEVELS[level]}`;
+}
+
+export interface StoredGrant {
+  readonly subject: string;
+  readonly level: number;
+}
+
+/** A record and the highest level that the subjects have on it; 0 without one. */
+export interface ReachedRecord {
+  readonly id: number;
+  readonly name: string;
+  readonly level: number;
+}
+
+/** A grant of a subject with the record. */
+export interface GrantOfSubject extends StoredGrant {
+  readonly type: ResourceType;
+  readonly id: number;
+  readonly name: string;
+}
+
+export interface NamedSubject {
+  readonly subject: string;
+  readonly name: string;
+}
+
+/** Rows of a page, ordered by columns of the answer. */
+interface OrderedPage {
+  readonly take: number;
+  readonly skip: number;
+  readonly order: ReturnType<typeof orderOf>;
+}
+
+function ordered(order: OrderedPage['order']): string {
+  const chosen = order.map(([column, direction]) => `"${column}" ${direction}`);
+  return [...chosen, 'type', 'id', 'subject'].join(', ');
+}
+
+/** The tables of subjects and the columns that name them. */
+const SUBJECT_TABLES: Readonly<Record<Exclude<SubjectKind, 'tenant'>, readonly [string, string]>> =
+  {
+    user: ['user_account', "coalesce(nullif(nick_name, ''), user_name)"],
+    role: ['role', 'role_name'],
+    group: ['user_group', 'display_name'],
+  };
+
+/** The rows of access_grant, and the names of what they refer to. */
+@Injectable()
+export class GrantRepository {
+  constructor(private readonly database: Database) {}
+
+  async put(
+    { tenantId, userId }: Caller,
+    type: ResourceType,
+    id: number,
+    grants: readonly StoredGrant[],
+  ): Promise<void> {
+    if (grants.length === 0) return;
+    await this.database.query(
+      `INSERT INTO access_grant (tenant_id, resource_type, resource_id, subject, level, create_by)
+         SELECT $1, $2, $3, subject, level, $6 FROM unnest($4::text[], $5::smallint[]) AS one (subject, level)
+       ON CONFLICT (tenant_id, resource_type, resource_id, subject)
+         DO UPDATE SET level = excluded.level, create_by = excluded.create_by, create_time = now()`,
+      [
+        tenantId,
+        type,
+        id,
+        grants.map(({ subject }) => subject),
+        grants.map(({ level }) => level),
+        userId || null,
+      ],
+    );
+  }
+
+  async remove(
+    tenantId: string,
+    type: ResourceType,
+    id: number,
+    subjects: readonly string[],
+  ): Promise<void> {
+    await this.database.query(
+      `DELETE FROM access_grant
+        WHERE tenant_id = $1 AND resource_type = $2 AND resource_id = $3 AND subject = ANY ($4::text[])`,
+      [tenantId, type, id, subjects],
+    );
+  }
+
+  /** The grants of the record, highest first. */
+  async of(tenantId: string, type: ResourceType, id: number): Promise<StoredGrant[]> {
+    return this.database.query<StoredGrant>(
+      `SELECT subject, level FROM access_grant
+        WHERE tenant_id = $1 AND resource_type = $2 AND resource_id = $3 ORDER BY level DESC, subject`,
+      [tenantId, type, id],
+    );
+  }
+
+  /** All grants of the records of a type, for a cache. */
+  async ofType(
+    tenantId: string,
+    type: ResourceType,
+  ): Promise<{ readonly id: number; readonly subject: string }[]> {
+    return this.database.query(
+      'SELECT resource_id AS id, subject FROM access_grant WHERE tenant_id = $1 AND resource_type = $2',
+      [tenantId, type],
+    );
+  }
+
+  /** The record with the highest level of the subjects; undefined for one that is not there or is not granted at all. */
+  async record(
+    tenantId: string,
+    type: ResourceType,
+    id: number,
+    subjects: readonly string[],
+  ): Promise<ReachedRecord | undefined> {
+    const { table, nameColumn, condition = 'true' } = resourceOf(type);
+    const [record] = await this.database.query<ReachedRecord>(
+      `SELECT id, ${nameColumn} AS name, coalesce((
+           SELECT max(level) FROM access_grant AS granted
+            WHERE granted.tenant_id = $1 AND granted.resource_type = '${type}'
+              AND granted.resource_id = ${table}.id AND granted.subject = ANY ($3::text[])), 0) AS level
+         FROM ${table} WHERE tenant_id = $1 AND id = $2 AND ${condition}`,
+      [tenantId, id, subjects],
+    );
+    return record;
+  }
+
+  /** Locks the record against deletion until the open transaction ends. */
+  async keep(tenantId: string, type: ResourceType, id: number): Promise<void> {
+    const { table } = resourceOf(type);
+    await this.database.query(
+      `SELECT id FROM ${table} WHERE tenant_id = $1 AND id = $2 FOR KEY SHARE`,
+      [tenantId, id],
+    );
+  }
+
+  /** The records among the ids on which the subjects have the level. */
+  async reachable(
+    tenantId: string,
+    type: ResourceType,
+    level: GrantLevel,
+    ids: readonly number[],
+    subjects: readonly string[],
+  ): Promise<Set<number>> {
+    const rows = await this.database.prepared<{ id: number }>(
+      `SELECT DISTINCT resource_id AS id FROM access_grant
+        WHERE tenant_id = $1 AND resource_type = $2 AND resource_id = ANY ($3::bigint[])
+          AND subject = ANY ($4::text[]) AND level >= $5`,
+      [tenantId, type, ids, subjects, LEVELS[level]],
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /**
+   * The records that the subjects are granted, with the grant of each subject. `managedBy` narrows to records
+   * on which one of those has the level manage; null does not.
+   */
+  async ofSubjects(
+    tenantId: string,
+    subjects: readonly string[],
+    types: readonly ResourceType[],
+    managedBy: readonly string[] | null,
+    { take, skip, order }: OrderedPage,
+  ): Promise<{ rows: GrantOfSubject[]; total: number }> {
+    const records = RESOURCE_TYPES.map((type) => {
+      const { table, nameColumn, condition = 'true' } = resourceOf(type);
+      return `SELECT '${type}' AS type, id, ${nameColumn} AS name FROM ${table} WHERE tenant_id = $1 AND ${condition}`;
+    });
+    const rows = await this.database.query<GrantOfSubject & { readonly total: number }>(
+      `SELECT record.type, record.id, record.name, g.subject, g.level, count(*) OVER ()::integer AS total
+         FROM access_grant AS g
+         JOIN (${records.join(' UNION ALL ')}) AS record ON record.type = g.resource_type AND record.id = g.resource_id
+        WHERE g.tenant_id = $1 AND g.subject = ANY ($2::text[]) AND g.resource_type = ANY ($3::text[])
+          AND ($4::text[] IS NULL OR EXISTS (SELECT FROM access_grant AS managed
+                WHERE managed.tenant_id = $1 AND managed.resource_type = g.resource_type
+                  AND managed.resource_id = g.resource_id AND managed.subject = ANY ($4::text[])
+                  AND managed.level >= ${LEVELS.manage}))
+        ORDER BY ${ordered(order)} LIMIT $5 OFFSET $6`,
+      [tenantId, subjects, types, managedBy, take, skip],
+    );
+    return { rows, total: rows[0]?.total ?? 0 };
+  }
+
+  /** The existing ones among the subjects, with their names. */
+  async names(tenantId: string, subjects: readonly string[]): Promise<Map<string, string>> {
+    const named = await this.database.query<NamedSubject>(
+      Object.entries(SUBJECT_TABLES)
+        .map(
+          ([kind, [table, name]]) =>
+            `SELECT '${kind}:' || id AS subject, ${name} AS name FROM ${table}
+              WHERE tenant_id = $1 AND id IN (
+                SELECT split_part(one, ':', 2)::bigint FROM unnest($2::text[]) AS one WHERE one LIKE '${kind}:%')`,
+        )
+        .join(' UNION ALL '),
+      [tenantId, subjects],
+    );
+    return new Map(named.map(({ subject, name }) => [subject, name]));
+  }
+
+  /** Subjects of the kinds whose name contains the text, by name. */
+  async search(
+    tenantId: string,
+    text: string,
+    kinds: readonly SubjectKind[],
+    limit: number,
+  ): Promise<NamedSubject[]> {
+    return this.database.query<NamedSubject>(
+      `SELECT subject, name FROM (${Object.entries(SUBJECT_TABLES)
+        .map(
+          ([kind, [table, name]]) =>
+            `SELECT '${kind}' AS kind, '${kind}:' || id AS subject, ${name} AS name FROM ${table} WHERE tenant_id = $1`,
+        )
+        .join(' UNION ALL ')}) AS one
+        WHERE kind = ANY ($3::text[]) AND strpos(lower(name), lower($2)) > 0
+        ORDER BY lower(name), subject LIMIT $4`,
+      [tenantId, text, kinds, limit],
+    );
+  }
+}

@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { isWithinKey, mayAny, TenantRevision } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { GrantRepository } from './grant.repository.js';
+import {
+  comparedSubjects,
+  LEVELS,
+  MAY_PUBLISH,
+  NoManagerError,
+  PublishPermissionError,
+  resourceOf,
+  TENANT_SUBJECT,
+  userSubject,
+} from './grant.rules.js';
+import type { Grantee, GrantLevel, ResourceType } from './grant.rules.js';
+
+/** What features ask and change. The predicate for their statements is `grantedTo` and `granted`; rows go with what they name. */
+@Injectable()
+export class Grants {
+  constructor(
+    private readonly repository: GrantRepository,
+    private readonly revision: TenantRevision,
+  ) {}
+
+  /** Lets the creator manage a new record. Call it in the transaction that creates it. The service itself is no subject. */
+  async own(caller: Caller, type: ResourceType, id: number): Promise<void> {
+    if (caller.userId === 0) return;
+    const subject = userSubject(caller.userId);
+    await this.repository.put(caller, type, id, [{ subject, level: LEVELS.manage }]);
+  }
+
+  /** Gives every user of the tenant the level on a record. Call it in the transaction of the change. */
+  async publish(caller: Caller, type: ResourceType, id: number, level: GrantLevel): Promise<void> {
+    await this.repository.put(caller, type, id, [
+      { subject: TENANT_SUBJECT, level: LEVELS[level] },
+    ]);
+    await this.revision.incrementAccess(caller.tenantId);
+  }
+
+  /** Takes back what `publish` gave. NoManagerError if no other subject manages the record. */
+  async withdraw({ tenantId }: Caller, type: ResourceType, id: number): Promise<void> {
+    const managers = (await this.repository.of(tenantId, type, id))
+      .filter(({ level }) => level === LEVELS.manage)
+      .map(({ subject }) => subject);
+    if (managers.join() === TENANT_SUBJECT) throw new NoManagerError();
+    await this.repository.remove(tenantId, type, id, [TENANT_SUBJECT]);
+    await this.revision.incrementAccess(tenantId);
+  }
+
+  /** Throws PublishPermissionError. */
+  requireMayPublish(caller: Caller): void {
+    if (!mayPublish(caller)) throw new PublishPermissionError();
+  }
+
+  /** The ids among these on which the caller has the level, within the limit of their API key. */
+  async reachable(
+    caller: Caller,
+    type: ResourceType,
+    level: GrantLevel,
+    ids: readonly number[],
+  ): Promise<ReadonlySet<number>> {
+    const within = ids.filter((id) => isWithinKey(caller, resourceOf(type).keyLimit, id));
+    const subjects = comparedSubjects(caller);
+    if (subjects === null || within.length === 0) return new Set(within);
+    return this.repository.reachable(caller.tenantId, type, level, within, subjects);
+  }
+
+  /** The subjects of each record of the type, for a cache that is valid for one revision of the tenant. */
+  async subjectsByRecord(
+    tenantId: string,
+    type: ResourceType,
+  ): Promise<ReadonlyMap<number, ReadonlySet<string>>> {
+    const subjects = new Map<number, Set<string>>();
+    for (const { id, subject } of await this.repository.ofType(tenantId, type)) {
+      const ofRecord = subjects.get(id);
+      if (ofRecord) ofRecord.add(subject);
+      else subjects.set(id, new Set([subject]));
+    }
+    return subjects;
+  }
+}
+
+export function mayPublish(caller: Caller): boolean {
+  return mayAny(caller, [MAY_PUBLISH]);
+}
+
+/** Whether the caller has one of the subjects of a record, as `subjectsByRecord` has them. */
+export function isAmong(subjects: ReadonlySet<string> | undefined, caller: Grantee): boolean {
+  const compared = comparedSubjects(caller);
+  return compared === null || compared.some((one) => subjects?.has(one));
+}
