@@ -105,6 +105,10 @@ export class AttachController {
       type: 'string',
       description: 'JSON of the metadata of all files, such as {"department":"sales"}',
     },
+    readers: {
+      type: 'string',
+      description: 'JSON of the subjects that may read the files, such as ["group:9"]',
+    },
   })
   @AnswersArray(UploadedAttachmentView)
   @FailsWithArray(UploadedAttachmentView)

@@ -48,6 +48,7 @@ const METADATA =
   'Keys and values: a text, a number, a date such as 2026-01-31, or a list of texts (docs/KNOWLEDGE.md, Metadata)';
 /** Longer than any that is accepted, with its escapes. */
 const MAX_METADATA_TEXT_CHARS = 100_000;
+const MAX_READERS_TEXT_CHARS = 50_000;
 
 /** The fields of an upload beside its files. */
 export class UploadBody extends Input({
@@ -61,6 +62,13 @@ export class UploadBody extends Input({
     max: MAX_METADATA_TEXT_CHARS,
     description: `Of all files of the upload, as JSON text. ${METADATA}`,
     example: '{"department":"sales","year":2026}',
+  }),
+  readers: Text({
+    optional: true,
+    max: MAX_READERS_TEXT_CHARS,
+    description:
+      'Who of the users of the base may read the files, as JSON text: subjects; an empty list is no one but those who may change the base. Absent: all of them',
+    example: '["group:9"]',
   }),
 }) {}
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
+import { GrantModule } from '../grant/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
@@ -32,6 +33,7 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
 @Module({
   imports: [
     TypeOrmModule.forFeature([Attachment, EmbeddedBatch, ModelAnswer]),
+    GrantModule,
     KnowledgeModule,
     FragmentModule,
     MetadataModule,

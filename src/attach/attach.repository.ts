@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Any, Raw } from 'typeorm';
+import { comparedSubjects, readableDocument, readableDocuments } from '../grant/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import type { Page } from '../platform/http/index.js';
@@ -25,13 +27,15 @@ export class AttachRepository {
     this.attachments = new TenantScoped(database, Attachment, LABEL);
   }
 
+  /** Documents of the bases that the caller may read. */
   async page(
-    tenantId: string,
+    caller: Caller,
     knowledgeIds: readonly number[],
     { docId, name, type, ossId, status, filter: given, ...query }: AttachListQuery,
   ): Promise<Page<Attachment>> {
     const filter = readFilterText(given);
     const where = {
+      ...readableDocuments(caller),
       knowledgeId: Any([...knowledgeIds]),
       ...(docId && { docId }),
       ...(name && { name: containing(name) }),
@@ -44,12 +48,17 @@ export class AttachRepository {
         }),
       }),
     };
-    return this.attachments.page(tenantId, query, where, { id: 'DESC' });
+    return this.attachments.page(caller.tenantId, query, where, { id: 'DESC' });
   }
 
-  /** A document of the base; NotFoundError for one of another base. */
-  async ofKnowledge(tenantId: string, knowledgeId: number, id: number): Promise<Attachment> {
-    return this.attachments.get(tenantId, id, { knowledgeId });
+  /** The document, if it is not hidden from the caller; otherwise NotFoundError. `knowledgeId` demands that base. */
+  async readable(caller: Caller, id: number, knowledgeId?: number): Promise<Attachment> {
+    const attachment = await this.attachments.findOne(caller.tenantId, {
+      ...readableDocuments(caller, id),
+      ...(knowledgeId !== undefined && { knowledgeId }),
+    });
+    if (!attachment) throw new NotFoundError(LABEL);
+    return attachment;
   }
 
   /** Every document of the base, or those in the given state. */
@@ -66,12 +75,13 @@ export class AttachRepository {
     return this.attachments.findOne(tenantId, { knowledgeId, fileHash });
   }
 
-  /** The knowledge bases of the documents that have the files, by file. */
-  async basesOfFiles(tenantId: string, fileIds: readonly number[]): Promise<Map<number, number>> {
+  /** The knowledge bases of the documents that have the files, by file; without documents that are hidden from the caller. */
+  async basesOfFiles(caller: Caller, fileIds: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.database.query<{ fileId: number; knowledgeId: number }>(
       `SELECT oss_id AS "fileId", knowledge_id AS "knowledgeId" FROM attachment
-        WHERE tenant_id = $1 AND oss_id = ANY ($2::bigint[])`,
-      [tenantId, fileIds],
+        WHERE tenant_id = $1 AND oss_id = ANY ($2::bigint[])
+          AND ${readableDocument('attachment', { tenant: '$1', subjects: '$3' })}`,
+      [caller.tenantId, fileIds, comparedSubjects(caller)],
     );
     return new Map(rows.map(({ fileId, knowledgeId }) => [fileId, knowledgeId]));
   }
@@ -108,12 +118,13 @@ export class AttachRepository {
     );
   }
 
-  /** Number of documents per base; bases without documents are missing. */
-  async counts(tenantId: string, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
+  /** Number of documents per base that the caller may read; bases without documents are missing. */
+  async counts(caller: Caller, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
     const rows = await this.database.query<{ knowledgeId: number; count: number }>(
       `SELECT knowledge_id AS "knowledgeId", count(*) AS count FROM attachment
-        WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[]) GROUP BY knowledge_id`,
-      [tenantId, knowledgeIds],
+        WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[])
+          AND ${readableDocument('attachment', { tenant: '$1', subjects: '$3' })} GROUP BY knowledge_id`,
+      [caller.tenantId, knowledgeIds, comparedSubjects(caller)],
     );
     return new Map(rows.map(({ knowledgeId, count }) => [knowledgeId, count]));
   }

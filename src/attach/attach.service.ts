@@ -5,6 +5,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
+import { Grants, readReaders } from '../grant/index.js';
 import { Answer, isBlank, localized, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { isOfSession, KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
@@ -73,6 +74,7 @@ export interface ParsingState {
 interface CreateOptions {
   readonly autoParse: boolean;
   readonly metadata?: StoredMetadata | undefined;
+  readonly readers?: readonly string[] | undefined;
   readonly remark?: string | undefined;
 }
 
@@ -80,8 +82,8 @@ interface CreateOptions {
 const HASH_INDEX = 'attachment_hash';
 
 /**
- * Documents of knowledge bases. Who may reach one is decided by its base alone. Answers the questions of knowledge bases
- * and of the storage about them, too.
+ * Documents of knowledge bases. Who may reach one is decided by its base and, if it has one, by its list of readers. Answers
+ * the questions of knowledge bases and of the storage about them, too.
  */
 @Injectable()
 export class AttachService {
@@ -94,13 +96,14 @@ export class AttachService {
     private readonly parsing: ParsingQueue,
     private readonly metadata: MetadataRepository,
     private readonly lost: LostVectors,
+    private readonly grants: Grants,
     private readonly database: Database,
     private readonly audit: AuditLog,
     contents: KnowledgeContents,
     files: FileOwners,
   ) {
     contents.join({
-      documentCounts: (tenantId, ids) => attachments.counts(tenantId, ids),
+      documentCounts: (caller, ids) => attachments.counts(caller, ids),
       isIndexed: (tenantId, id) => attachments.isIndexed(tenantId, id),
       reindex: (caller, base) => this.reindex(caller, base),
       holding: (tenantId, ids) => attachments.lockAllOf(tenantId, ids),
@@ -118,12 +121,11 @@ export class AttachService {
     caller: Caller,
     { knowledgeId, ...query }: AttachListQuery,
   ): Promise<Page<AttachmentView>> {
-    const { tenantId } = caller;
     const readable = await this.knowledge.readableIds(caller);
     const ids =
       knowledgeId === undefined ? readable : readable.filter((one) => one === knowledgeId);
-    const page = await this.attachments.page(tenantId, ids, query);
-    const ahead = await this.ahead(tenantId, page.rows);
+    const page = await this.attachments.page(caller, ids, query);
+    const ahead = await this.ahead(caller.tenantId, page.rows);
     return page.map((attachment) => toAttachmentView(attachment, ahead.get(attachment.id)));
   }
 
@@ -133,16 +135,16 @@ export class AttachService {
     return toAttachmentView(attachment, ahead.get(id));
   }
 
-  /** The document, if the caller may read its knowledge base. */
+  /** The document, if the caller may read its knowledge base and it has no list of readers without them. */
   async readable(caller: Caller, id: number): Promise<Attachment> {
-    const attachment = await this.attachments.attachments.get(caller.tenantId, id);
+    const attachment = await this.attachments.readable(caller, id);
     await this.knowledge.readable(caller, attachment.knowledgeId, LABEL);
     return attachment;
   }
 
   /** The document, if the caller may change its knowledge base. */
   async writable(caller: Caller, id: number): Promise<Attachment> {
-    const attachment = await this.attachments.attachments.get(caller.tenantId, id);
+    const attachment = await this.attachments.readable(caller, id);
     await this.knowledge.writable(caller, attachment.knowledgeId, LABEL);
     return attachment;
   }
@@ -162,7 +164,7 @@ export class AttachService {
     caller: Caller,
     knowledge: KnowledgeBase,
     received: ReceivedFile,
-    { autoParse, ...fields }: CreateOptions,
+    { autoParse, readers, ...fields }: CreateOptions,
   ): Promise<Attachment> {
     try {
       const openZip = () =>
@@ -172,6 +174,7 @@ export class AttachService {
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
         const attachment = await this.insert(caller, knowledge, { ...received, ...fields });
+        if (readers) await this.grants.setReaders(caller, attachment.id, readers);
         if (autoParse) await this.parsing.request(caller, [attachment]);
         return attachment;
       });
@@ -233,11 +236,13 @@ export class AttachService {
   /** Stores each file separately. Returns the outcomes in order; UploadFailedError with the same list if any failed. */
   async upload(
     caller: Caller,
-    { knowledgeId, autoParse = false, metadata: metadataText }: UploadBody,
+    { knowledgeId, autoParse = false, metadata: metadataText, readers: readersText }: UploadBody,
     parts: readonly UploadedPart[],
   ): Promise<UploadedAttachmentView[]> {
     const knowledge = await this.knowledge.writable(caller, knowledgeId);
     const metadata = readMetadataText(metadataText);
+    const readers = readReaders(readersText);
+    if (readers) await this.grants.requireReaders(caller, readers);
     if (parts.length === 0) throw new UnreadableUploadError(msg`it holds no file`);
     const views: UploadedAttachmentView[] = [];
     const failures: UploadFailure[] = [];
@@ -245,7 +250,11 @@ export class AttachService {
       const { name } = part;
       try {
         if (isRefused(part)) throw part.refusal;
-        const created = await this.create(caller, knowledge, part, { autoParse, metadata });
+        const created = await this.create(caller, knowledge, part, {
+          autoParse,
+          metadata,
+          readers,
+        });
         views.push({ id: created.id, name: created.name, status: created.status });
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
@@ -311,7 +320,7 @@ export class AttachService {
   /** The keys of metadata that the documents of the base have. */
   async metadataKeys(caller: Caller, knowledgeId: number): Promise<MetadataKeyView[]> {
     const { id } = await this.knowledge.readable(caller, knowledgeId);
-    return this.metadata.keys(caller.tenantId, [id]);
+    return this.metadata.keys(caller, [{ id }]);
   }
 
   /** Requests the parsing of the document, which runs in the background. */
@@ -423,7 +432,7 @@ export class AttachService {
     caller: Caller,
     fileIds: readonly number[],
   ): Promise<ReadonlySet<number>> {
-    const bases = await this.attachments.basesOfFiles(caller.tenantId, fileIds);
+    const bases = await this.attachments.basesOfFiles(caller, fileIds);
     const readable = new Set(await this.knowledge.readableIds(caller));
     return new Set(
       [...bases].filter(([, knowledgeId]) => readable.has(knowledgeId)).map(([fileId]) => fileId),
@@ -433,7 +442,7 @@ export class AttachService {
   private async insert(
     caller: Caller,
     knowledge: KnowledgeBase,
-    { metadata, remark, ...received }: ReceivedFile & Omit<CreateOptions, 'autoParse'>,
+    { metadata, remark, ...received }: ReceivedFile & Pick<CreateOptions, 'metadata' | 'remark'>,
   ): Promise<Attachment> {
     const { tenantId } = caller;
     const { sha256: fileHash, size: byteSize, name } = received;

@@ -61,6 +61,10 @@ export class AttachmentView extends View({
     description: 'Tokens that chat models read for the last parsing',
   }),
   outputTokens: integer({ example: 0, description: 'Tokens that they wrote' }),
+  restricted: flag({
+    example: false,
+    description: 'Whether it has a list of readers: GET /access/document/{id}',
+  }),
   metadata: schema<Metadata>({
     type: 'object',
     additionalProperties: true,

@@ -103,6 +103,9 @@ export class Attachment {
   @Timestamp(nullable) leaseUntil: Date | null;
   @Timestamp(nullable) parsedAt: Date | null;
 
+  /** Whether it has a list of readers, its grants, whatever those are: a list without any lets no reader in. */
+  @Flag({ default: false }) restricted: boolean;
+
   /** Keys and values that people give it. A date has its milliseconds since the epoch beside its text. */
   @Jsonb({ default: {} }) metadata: StoredMetadata;
   @CreateTime() createTime: Date;

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
+import type { FindOperator } from 'typeorm';
 import type { AnalysedText } from './keyword/text-analysis.js';
 import type { FragmentDraft } from './splitter/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
@@ -8,8 +9,10 @@ import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import type { CreateFragmentBody, FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
+import { comparedSubjects, readableDocument, readableDocuments } from '../grant/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { jsonPathOf } from '../metadata/index.js';
-import type { MetadataFilter } from '../metadata/index.js';
+import type { DocumentReader, MetadataFilter, ReachedBase } from '../metadata/index.js';
 
 /** A fragment that is about to be stored under an id of `reserveIds`. */
 export interface NewFragment extends FragmentDraft {
@@ -79,23 +82,32 @@ export class FragmentRepository {
     this.fragments = new TenantScoped(database, Fragment, msg`The fragment`);
   }
 
+  /** Fragments of the documents of the bases that the caller may read. */
   async page(
-    tenantId: string,
+    caller: Caller,
     knowledgeIds: readonly number[],
     { docId, fid, idx, content, ...query }: FragmentListQuery,
   ): Promise<Page<Fragment>> {
     const where = {
       knowledgeId: Any([...knowledgeIds]),
+      ...ofReadable(caller),
       ...(docId && { docId }),
       ...(fid && { fid }),
       ...(idx !== undefined && { idx }),
       ...(content && { content: containing(content) }),
     };
-    return this.fragments.page(tenantId, query, where, { idx: 'ASC', id: 'ASC' });
+    return this.fragments.page(caller.tenantId, query, where, { idx: 'ASC', id: 'ASC' });
   }
 
-  async find(tenantId: string, ids: readonly number[]): Promise<Fragment[]> {
-    return this.fragments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
+  /** The fragment, if its document is not hidden from the caller; otherwise NotFoundError. */
+  async readable(caller: Caller, id: number): Promise<Fragment> {
+    return this.fragments.get(caller.tenantId, id, ofReadable(caller));
+  }
+
+  /** Those of the fragments whose documents are not hidden from the caller. */
+  async find(caller: Caller, ids: readonly number[]): Promise<Fragment[]> {
+    const where = { id: Any([...ids]), ...ofReadable(caller) };
+    return this.fragments.find(caller.tenantId, where, { id: 'ASC' });
   }
 
   /** The texts of a document and the headings above them, in its order. */
@@ -110,16 +122,17 @@ export class FragmentRepository {
     );
   }
 
-  /** The document with all that is given of the two. */
+  /** The document with all that is given of the two, if it is not hidden from the caller. */
   async document(
-    tenantId: string,
+    caller: Caller,
     { docId, attachId }: Pick<CreateFragmentBody, 'docId' | 'attachId'>,
   ): Promise<DocumentRow | undefined> {
     const [row] = await this.database.query<DocumentRow>(
       `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId", doc_id AS "docId" FROM attachment
         WHERE tenant_id = $1 AND ($2::text IS NULL OR doc_id = $2) AND ($3::bigint IS NULL OR id = $3)
+          AND ${readableDocument('attachment', { tenant: '$1', subjects: '$4' })}
         LIMIT 1`,
-      [tenantId, docId ?? null, attachId ?? null],
+      [caller.tenantId, docId ?? null, attachId ?? null, comparedSubjects(caller)],
     );
     return row;
   }
@@ -245,6 +258,12 @@ function headingsText(headings: readonly string[]): string | null {
   return headings.length === 0 ? null : headings.join(HEADING_SEPARATOR).slice(0, HEADINGS);
 }
 
+/** The condition of fragments whose documents are not hidden from the caller. */
+function ofReadable(caller: Caller): { attachmentId?: FindOperator<number> } {
+  const { id: attachmentId } = readableDocuments(caller);
+  return attachmentId ? { attachmentId } : {};
+}
+
 /** A document of a knowledge base, as far as readers of its text need it. */
 export interface DocumentInfo {
   readonly attachmentId: number;
@@ -291,6 +310,7 @@ const FIND = `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId", doc_id
  WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[])
    AND (doc_id = $3 OR position(lower($3) IN lower(name)) > 0)
    AND ($5::jsonpath IS NULL OR metadata @@ $5::jsonpath)
+   AND (knowledge_id = ANY ($7::bigint[]) OR ${readableDocument('attachment', { tenant: '$1', subjects: '$6' })})
  ORDER BY fit, id LIMIT $4`;
 
 /**
@@ -324,20 +344,22 @@ export class DocumentRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * The documents of the bases that a text names, at most so many: the one with that docId, else those with that name,
-   * else those whose name contains it.
+   * The readable documents of the bases that a text names, at most so many: the one with that docId, else those with that
+   * name, else those whose name contains it.
    */
   async find(
-    tenantId: string,
-    knowledgeIds: readonly number[],
+    caller: DocumentReader,
+    bases: readonly ReachedBase[],
     { text, filter, limit }: DocumentSearch,
   ): Promise<DocumentInfo[]> {
     const rows = await this.database.query<DocumentInfo & { fit: number }>(FIND, [
-      tenantId,
-      knowledgeIds,
+      caller.tenantId,
+      bases.map(({ id }) => id),
       text,
       limit,
       filter ? jsonPathOf(filter) : null,
+      comparedSubjects(caller),
+      bases.filter(({ passedOn }) => passedOn).map(({ id }) => id),
     ]);
     return rows.filter(({ fit }) => fit === rows[0]?.fit).map(({ fit: _, ...row }) => row);
   }

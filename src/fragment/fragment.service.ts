@@ -48,11 +48,11 @@ export class FragmentService {
     const readable = await this.knowledge.readableIds(caller);
     const ids =
       knowledgeId === undefined ? readable : readable.filter((one) => one === knowledgeId);
-    return (await this.fragments.page(caller.tenantId, ids, query)).map(toFragmentView);
+    return (await this.fragments.page(caller, ids, query)).map(toFragmentView);
   }
 
   async get(caller: Caller, id: number): Promise<FragmentView> {
-    const fragment = await this.fragments.fragments.get(caller.tenantId, id);
+    const fragment = await this.fragments.readable(caller, id);
     await this.knowledge.readable(caller, fragment.knowledgeId, LABEL);
     return toFragmentView(fragment);
   }
@@ -66,7 +66,7 @@ export class FragmentService {
         msg`docId or attachId is required: which document it is added to.`,
       );
     }
-    const document = await this.fragments.document(tenantId, { docId, attachId });
+    const document = await this.fragments.document(caller, { docId, attachId });
     if (!document) throw new NotFoundError(DOCUMENT);
     const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
     const text = { content, headings: null, context: null };
@@ -89,7 +89,7 @@ export class FragmentService {
     const { id, content, remark } = body;
     if (content !== undefined && isBlank(content))
       throw new InvalidInputError(msg`content must not be empty.`);
-    const before = await this.fragments.fragments.get(tenantId, id);
+    const before = await this.fragments.readable(caller, id);
     const base = await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =
       content === undefined || content === before.content
@@ -116,7 +116,7 @@ export class FragmentService {
   /** Deletes fragments with postings and vectors, all of them or, when one cannot be, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
-    const fragments = await this.fragments.find(tenantId, ids);
+    const fragments = await this.fragments.find(caller, ids);
     if (fragments.length !== new Set(ids).size) throw new NotFoundError(LABEL);
     const bases = await this.writableBases(caller, fragments);
     const documents = [...new Set(fragments.map(({ attachmentId }) => attachmentId))];

@@ -41,7 +41,7 @@ export class AccessController {
     return this.access.explain(caller, query);
   }
 
-  /** Who may use, read, write and manage a record. The caller needs its level manage. */
+  /** Who may use, read, write and manage a record. The caller needs its level manage; of a document, write on its base. */
   @Get(':resourceType/:id')
   @RequirePermission(MAY_GRANT)
   @ApiParam({ name: 'resourceType', enum: RESOURCE_TYPES })
@@ -56,7 +56,7 @@ export class AccessController {
 
   /**
    * Replaces the grants of a record; they count from the next call on. The caller needs its level manage, and access:publish to
-   * add or change that of the tenant.
+   * add or change that of the tenant. The grants of a document are its readers, for which write on its base is enough.
    */
   @Put(':resourceType/:id')
   @RequirePermission(MAY_GRANT)

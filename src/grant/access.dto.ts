@@ -1,4 +1,4 @@
-import { ArrayMaxSize, IsArray } from 'class-validator';
+import { ArrayMaxSize, IsArray, ValidateIf } from 'class-validator';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   Id,
@@ -11,10 +11,7 @@ import {
   Text,
 } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
-import { LEVEL_NAMES, RESOURCE_TYPES, SUBJECT, SUBJECT_KINDS } from './grant.rules.js';
-
-/** Grants of one record. */
-export const MAX_GRANTS = 1_000;
+import { LEVEL_NAMES, MAX_GRANTS, REACHED_TYPES, SUBJECT, SUBJECT_KINDS } from './grant.rules.js';
 
 const subject = {
   max: 40,
@@ -35,14 +32,17 @@ export class ReplaceGrantsBody {
   @ApiProperty({
     type: [GrantInput],
     maxItems: MAX_GRANTS,
-    description: 'All grants of the record; those that are not in the list are removed',
+    nullable: true,
+    description:
+      'All grants of the record; those that are not in the list are removed. Null, of a document alone: it has no readers of its own, those of its base may read it',
   })
+  @ValidateIf(({ grants }: ReplaceGrantsBody) => grants !== null)
   @IsArray({ message: ruleText(msg`${PROPERTY} must be a list`) })
   @ArrayMaxSize(MAX_GRANTS, {
     message: ruleText(msg`${PROPERTY} must have at most ${MAX_GRANTS} entries`),
   })
   @Nested(() => GrantInput, { each: true, message: msg`${PROPERTY} must be a list of objects` })
-  grants: GrantInput[];
+  grants: GrantInput[] | null;
 }
 
 export class SubjectQuery extends Input({
@@ -57,11 +57,11 @@ export class GrantedQuery extends Input({
     optional: true,
     description: 'Of a user: with what their roles and groups have. Absent: the caller',
   }),
-  type: OneOf(RESOURCE_TYPES, { optional: true }),
+  type: OneOf(REACHED_TYPES, { optional: true }),
 }) {}
 
 export class ExplainQuery extends Input({
   user: Id({ description: 'The id of the user' }),
-  type: OneOf(RESOURCE_TYPES),
+  type: OneOf(REACHED_TYPES),
   id: Id({ description: 'The id of the record' }),
 }) {}

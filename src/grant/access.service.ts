@@ -15,21 +15,21 @@ import {
   SubjectView,
 } from './access.view.js';
 import { GrantRepository } from './grant.repository.js';
-import type { ReachedRecord, StoredGrant } from './grant.repository.js';
+import type { ReachedRecord, StoredDocument, StoredGrant } from './grant.repository.js';
 import {
   comparedSubjects,
   LevelNeededError,
   levelName,
   LEVELS,
+  NoListError,
   NoManagerError,
   PublishPermissionError,
+  REACHED_TYPES,
   readSubject,
   RepeatedSubjectError,
-  RESOURCE_TYPES,
   resourceOf,
   SUBJECT_KINDS,
   TENANT_SUBJECT,
-  UnknownSubjectError,
   UnsuitableLevelError,
   userSubject,
 } from './grant.rules.js';
@@ -38,6 +38,10 @@ import { mayPublish } from './grants.js';
 
 /** Subjects that a search answers. */
 const MAX_FOUND_SUBJECTS = 100;
+
+/** A record with its own grants; `restricted` of a document: whether it has any list. */
+type GrantedRecord = Pick<ReachedRecord, 'id' | 'name'> &
+  Partial<Pick<StoredDocument, 'restricted'>>;
 
 /** Who may reach what: reads and replaces the grants of a record, and explains them. */
 @Injectable()
@@ -58,32 +62,40 @@ export class AccessService {
     caller: Caller,
     type: ResourceType,
     id: number,
-    requested: readonly GrantInput[],
+    requested: readonly GrantInput[] | null,
   ): Promise<AccessView> {
     const { tenantId } = caller;
     const { auditTarget: target } = resourceOf(type);
-    requireSuitable(type, requested);
+    const isDocument = type === 'document';
+    const restricted = requested !== null;
+    if (!restricted && !isDocument) throw new NoListError();
+    requireSuitable(type, requested ?? []);
     const { record } = await this.change.apply(
       caller,
       async () => {
         const managed = await this.managed(caller, type, id);
+        if (isDocument) await this.grants.lockBase(tenantId, id);
         await this.grants.keep(tenantId, type, id);
         const before = await this.grants.of(tenantId, type, id);
-        const { changed, removed } = difference(before, requested);
-        await this.requireSubjects(tenantId, changed);
-        const isPublished = changed.some(({ subject }) => subject === TENANT_SUBJECT);
+        const { changed, removed } = difference(before, requested ?? []);
+        const subjects = changed.map(({ subject }) => subject);
+        await this.grants.requireSubjects(tenantId, subjects);
+        // The readers of a document never reach beyond those of its base.
+        const isPublished = !isDocument && subjects.includes(TENANT_SUBJECT);
         if (isPublished && !mayPublish(caller)) throw new PublishPermissionError();
         await this.grants.put(caller, type, id, changed);
         await this.grants.remove(tenantId, type, id, removed);
+        if (isDocument) await this.grants.restrict(tenantId, id, restricted);
         return { record: managed, changed, removed };
       },
       ({ changed, removed }) => {
         const granted = changed.map(({ subject, level }) => `${subject} ${levelName(level)}`);
-        return [{ action: 'permission-change', target, id, detail: { granted, removed } }];
+        const detail = { granted, removed, ...(isDocument && { restricted }) };
+        return [{ action: 'permission-change', target, id, detail }];
       },
     );
     // The caller may have given up the level manage.
-    return this.view(caller, type, record);
+    return this.view(caller, type, { ...record, ...(isDocument && { restricted }) });
   }
 
   /** Users, roles and groups of the tenant, and the tenant itself. */
@@ -99,7 +111,7 @@ export class AccessService {
   async granted(caller: Caller, query: GrantedQuery): Promise<Page<GrantedRecordView>> {
     const { tenantId } = caller;
     const { subject = userSubject(caller.userId), type } = query;
-    const types = type === undefined ? RESOURCE_TYPES : [type];
+    const types = type === undefined ? REACHED_TYPES : [type];
     const { kind, id } = readSubject(subject);
     const isOwn = caller.subjects.includes(subject);
     const subjects = kind === 'user' && id ? await this.subjectsOfUser(caller, id) : [subject];
@@ -136,7 +148,8 @@ export class AccessService {
   }
 
   /** The record, if the caller manages it. NotFoundError for one that they may not even read. */
-  private async managed(caller: Caller, type: ResourceType, id: number): Promise<ReachedRecord> {
+  private async managed(caller: Caller, type: ResourceType, id: number): Promise<GrantedRecord> {
+    if (type === 'document') return this.administered(caller, id);
     const { label, managedBy } = resourceOf(type);
     const record = await this.reached(caller, type, id);
     const isManaged =
@@ -145,9 +158,25 @@ export class AccessService {
     throw new LevelNeededError(label, 'manage');
   }
 
-  /** The record, if the caller has any level on it. */
-  private async reached(caller: Caller, type: ResourceType, id: number): Promise<ReachedRecord> {
-    const { label, keyLimit, managedBy } = resourceOf(type);
+  /** The document, if the caller may write to its base. NotFoundError for one that they may not even read. */
+  private async administered(caller: Caller, id: number): Promise<StoredDocument> {
+    const { label } = resourceOf('document');
+    const document = await this.grants.document(caller.tenantId, id, comparedSubjects(caller));
+    if (!document) throw new NotFoundError(label);
+    const { level } = await this.reached(caller, 'knowledge', document.knowledgeId, label);
+    if (level >= LEVELS.write || isSuperAdmin(caller)) return document;
+    if (level < LEVELS.read || !document.readable) throw new NotFoundError(label);
+    throw new LevelNeededError(resourceOf('knowledge').label, 'write');
+  }
+
+  /** The record, if the caller has any level on it; otherwise NotFoundError for the label. */
+  private async reached(
+    caller: Caller,
+    type: ResourceType,
+    id: number,
+    label = resourceOf(type).label,
+  ): Promise<ReachedRecord> {
+    const { keyLimit, managedBy } = resourceOf(type);
     requireWithinKey(caller, keyLimit, [id], label);
     const record = await this.grants.record(caller.tenantId, type, id, caller.subjects);
     const isReached =
@@ -163,23 +192,15 @@ export class AccessService {
     return user ? user.subjects : [userSubject(userId)];
   }
 
-  /** Throws UnknownSubjectError. */
-  private async requireSubjects(tenantId: string, grants: readonly StoredGrant[]): Promise<void> {
-    const named = grants.map(({ subject }) => subject).filter((one) => one !== TENANT_SUBJECT);
-    if (named.length === 0) return;
-    const names = await this.grants.names(tenantId, named);
-    const unknown = named.find((subject) => !names.has(subject));
-    if (unknown !== undefined) throw new UnknownSubjectError(unknown);
-  }
-
   private async view(
     caller: Caller,
     type: ResourceType,
-    { id, name }: ReachedRecord,
+    { id, name, restricted = true }: GrantedRecord,
   ): Promise<AccessView> {
     const { levels } = resourceOf(type);
-    const grants = await this.grants.of(caller.tenantId, type, id);
-    return AccessView.of({ type, id, name, levels, grants: await this.views(caller, grants) });
+    const stored = await this.grants.of(caller.tenantId, type, id);
+    const grants = restricted ? await this.views(caller, stored) : null;
+    return AccessView.of({ type, id, name, levels, grants });
   }
 
   private async views(
@@ -213,7 +234,8 @@ function requireSuitable(type: ResourceType, grants: readonly GrantInput[]): voi
   if (repeated !== undefined) throw new RepeatedSubjectError(repeated);
   if (grants.some(({ level }) => !levels.includes(level)))
     throw new UnsuitableLevelError(label, levels);
-  if (managedBy === undefined && !grants.some(({ level }) => level === 'manage')) {
+  const needsManager = managedBy === undefined && levels.includes('manage');
+  if (needsManager && !grants.some(({ level }) => level === 'manage')) {
     throw new NoManagerError();
   }
 }

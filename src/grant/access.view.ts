@@ -30,7 +30,11 @@ export class AccessView extends View({
   id: integer({ example: 1 }),
   name: text({ example: 'Handbook' }),
   levels: someOf(LEVEL_NAMES, { description: 'The levels that can be granted' }),
-  grants: list(AccessGrantView, { description: 'Highest level first' }),
+  grants: nullable(
+    list(AccessGrantView, {
+      description: 'Highest level first; null for a document that every user of its base may read',
+    }),
+  ),
 }) {}
 
 export class GrantedRecordView extends View({

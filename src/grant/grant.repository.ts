@@ -5,7 +5,14 @@ import { idsOfKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { Database } from '../platform/database/index.js';
 import type { orderOf } from '../platform/http/index.js';
-import { comparedSubjects, LEVELS, RESOURCE_TYPES, resourceOf } from './grant.rules.js';
+import {
+  comparedSubjects,
+  LEVELS,
+  REACHED_TYPES,
+  resourceOf,
+  TENANT_SUBJECT,
+  UnknownSubjectError,
+} from './grant.rules.js';
 import type { GrantLevel, ResourceType, SubjectKind } from './grant.rules.js';
 
 /** The parts of a statement that the predicate refers to: columns or parameters. */
@@ -63,6 +70,39 @@ export function grantedTo(
   return { id: Raw<number>(sql, parameters) };
 }
 
+/**
+ * Whether a document hides from the subjects: it has a list of readers, none of them is on it, and none may write to the
+ * base. `document` is the alias of its row. It says nothing about the right to the base.
+ */
+function hidesFrom(document: string, places: Omit<Places, 'id'>): string {
+  return `(${document}.restricted
+    AND NOT ${hasGrant('document', 'read', { id: `${document}.id`, ...places })}
+    AND NOT ${hasGrant('knowledge', 'write', { id: `${document}.knowledge_id`, ...places })})`;
+}
+
+/** The predicate for statements that are written by hand: whether a caller who reaches the base may read the document. */
+export function readableDocument(document: string, places: Omit<Places, 'id'>): string {
+  return `(${places.subjects}::text[] IS NULL OR NOT ${hidesFrom(document, places)})`;
+}
+
+/** The predicate for TypeORM's find, on a column with the id of a document. `id` narrows to that one. */
+export function readableDocuments(caller: Caller, id?: number): { id?: FindOperator<number> } {
+  const readers = comparedSubjects(caller);
+  if (readers === null && id === undefined) return {};
+  const places = { tenant: ':tenant', subjects: ':readers' };
+  const sql = (column: string): string =>
+    [
+      ...(id === undefined ? [] : [`${column} = :document`]),
+      ...(readers === null
+        ? []
+        : [
+            `NOT EXISTS (SELECT FROM attachment AS document
+               WHERE document.tenant_id = :tenant AND document.id = ${column} AND ${hidesFrom('document', places)})`,
+          ]),
+    ].join(' AND ');
+  return { id: Raw<number>(sql, { tenant: caller.tenantId, document: id, readers }) };
+}
+
 /** 1 if every user of the tenant has the level, else 0: a column for a view of the record. */
 export function isPublished(type: ResourceType, level: GrantLevel) {
   return (record: string): string =>
@@ -82,6 +122,16 @@ export interface ReachedRecord {
   readonly id: number;
   readonly name: string;
   readonly level: number;
+}
+
+/** A document, the base that decides on it, and whether it has a list of readers. */
+export interface StoredDocument {
+  readonly id: number;
+  readonly name: string;
+  readonly knowledgeId: number;
+  readonly restricted: boolean;
+  /** Whether the subjects may read it if they reach the base. */
+  readonly readable: boolean;
 }
 
 /** A grant of a subject with the record. */
@@ -196,6 +246,47 @@ export class GrantRepository {
     return record;
   }
 
+  async document(
+    tenantId: string,
+    id: number,
+    subjects: readonly string[] | null,
+  ): Promise<StoredDocument | undefined> {
+    const readable = readableDocument('document', { tenant: '$1', subjects: '$3' });
+    const [document] = await this.database.query<StoredDocument>(
+      `SELECT id, name, knowledge_id AS "knowledgeId", restricted, ${readable} AS readable
+         FROM attachment AS document WHERE tenant_id = $1 AND id = $2`,
+      [tenantId, id, subjects],
+    );
+    return document;
+  }
+
+  /** Locks the base of the document, before the document as everywhere, until the open transaction ends. */
+  async lockBase(tenantId: string, documentId: number): Promise<void> {
+    await this.database.query(
+      `SELECT id FROM knowledge_base WHERE tenant_id = $1
+          AND id = (SELECT knowledge_id FROM attachment WHERE tenant_id = $1 AND id = $2) FOR NO KEY UPDATE`,
+      [tenantId, documentId],
+    );
+  }
+
+  /**
+   * Notes whether the document has a list of readers, and whether its base has such documents. Call `lockBase` before: two
+   * changes at a time would each miss the other.
+   */
+  async restrict(tenantId: string, documentId: number, restricted: boolean): Promise<void> {
+    await this.database.query(
+      'UPDATE attachment SET restricted = $3 WHERE tenant_id = $1 AND id = $2',
+      [tenantId, documentId, restricted],
+    );
+    await this.database.query(
+      `UPDATE knowledge_base AS base
+          SET restricted = EXISTS (SELECT FROM attachment AS document
+                WHERE document.tenant_id = $1 AND document.knowledge_id = base.id AND document.restricted)
+        WHERE tenant_id = $1 AND id = (SELECT knowledge_id FROM attachment WHERE tenant_id = $1 AND id = $2)`,
+      [tenantId, documentId],
+    );
+  }
+
   /** Locks the record against deletion until the open transaction ends. */
   async keep(tenantId: string, type: ResourceType, id: number): Promise<void> {
     const { table } = resourceOf(type);
@@ -233,7 +324,7 @@ export class GrantRepository {
     managedBy: readonly string[] | null,
     { take, skip, order }: OrderedPage,
   ): Promise<{ rows: GrantOfSubject[]; total: number }> {
-    const records = RESOURCE_TYPES.map((type) => {
+    const records = REACHED_TYPES.map((type) => {
       const { table, nameColumn, condition = 'true' } = resourceOf(type);
       return `SELECT '${type}' AS type, id, ${nameColumn} AS name FROM ${table} WHERE tenant_id = $1 AND ${condition}`;
     });
@@ -266,6 +357,15 @@ export class GrantRepository {
       [tenantId, subjects],
     );
     return new Map(named.map(({ subject, name }) => [subject, name]));
+  }
+
+  /** Throws UnknownSubjectError for the first one that does not exist. */
+  async requireSubjects(tenantId: string, subjects: readonly string[]): Promise<void> {
+    const named = subjects.filter((one) => one !== TENANT_SUBJECT);
+    if (named.length === 0) return;
+    const names = await this.names(tenantId, named);
+    const unknown = named.find((subject) => !names.has(subject));
+    if (unknown !== undefined) throw new UnknownSubjectError(unknown);
   }
 
   /** Subjects of the kinds whose name contains the text, by name. */

@@ -41,7 +41,10 @@ interface Resource {
   readonly managedBy?: string;
 }
 
-/** The kinds of records that are granted. A further one is an entry here. */
+/**
+ * The kinds of records that are granted. A further one is an entry here. The grants of a document are its list of readers:
+ * they narrow the grants of its base and give nothing by themselves.
+ */
 export const RESOURCES = {
   knowledge: {
     label: msg`The knowledge base`,
@@ -81,10 +84,21 @@ export const RESOURCES = {
     permissions: {},
     managedBy: 'system:model:edit',
   },
+  document: {
+    label: msg`The document`,
+    table: 'attachment',
+    nameColumn: 'name',
+    auditTarget: 'attachment',
+    keyLimit: 'knowledgeBases',
+    levels: ['read'],
+    permissions: {},
+  },
 } as const satisfies Record<string, Resource>;
 
 export type ResourceType = keyof typeof RESOURCES;
 export const RESOURCE_TYPES = Object.keys(RESOURCES) as ResourceType[];
+/** The kinds that a grant alone lets a subject reach. */
+export const REACHED_TYPES = RESOURCE_TYPES.filter((type) => type !== 'document');
 
 export function resourceOf(type: ResourceType): Resource {
   return RESOURCES[type];
@@ -131,6 +145,49 @@ class UnknownTypeError extends InvalidInputError {
 export class LevelNeededError extends ForbiddenError {
   constructor(what: Message, level: GrantLevel) {
     super(msg`${what}: you need the access level ${level}. Ask one who manages the record.`);
+  }
+}
+
+/** Grants of one record. */
+export const MAX_GRANTS = 1_000;
+
+/** Reads the readers of documents that a form sends as JSON: subjects, none with an empty list; undefined without it. */
+export function readReaders(json: string | undefined): readonly string[] | undefined {
+  if (!json?.trim()) return undefined;
+  let readers: unknown;
+  try {
+    readers = JSON.parse(json);
+  } catch {
+    throw new InvalidReadersError();
+  }
+  if (!Array.isArray(readers) || readers.length > MAX_GRANTS) throw new InvalidReadersError();
+  const subjects = readers.filter(
+    (one): one is string => typeof one === 'string' && SUBJECT.test(one),
+  );
+  if (subjects.length < readers.length) throw new InvalidReadersError();
+  return [...new Set(subjects)];
+}
+
+class InvalidReadersError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`readers must be JSON of a list of at most ${MAX_GRANTS} subjects, each tenant, user:ID, role:ID or group:ID.`,
+    );
+  }
+}
+
+/** The caller may not choose the readers of a document. */
+export class ReadersPermissionError extends ForbiddenError {
+  constructor() {
+    super(
+      msg`To choose who may read a document, you need the permission access:grant. Ask an administrator for it, or leave the readers out.`,
+    );
+  }
+}
+
+export class NoListError extends InvalidInputError {
+  constructor() {
+    super(msg`grants: null takes away the readers of a document. Send the list of grants.`);
   }
 }
 

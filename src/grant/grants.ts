@@ -5,9 +5,11 @@ import { GrantRepository } from './grant.repository.js';
 import {
   comparedSubjects,
   LEVELS,
+  MAY_GRANT,
   MAY_PUBLISH,
   NoManagerError,
   PublishPermissionError,
+  ReadersPermissionError,
   resourceOf,
   TENANT_SUBJECT,
   userSubject,
@@ -45,6 +47,20 @@ export class Grants {
     if (managers.join() === TENANT_SUBJECT) throw new NoManagerError();
     await this.repository.remove(tenantId, type, id, [TENANT_SUBJECT]);
     await this.revision.incrementAccess(tenantId);
+  }
+
+  /** Throws ReadersPermissionError or UnknownSubjectError. */
+  async requireReaders(caller: Caller, readers: readonly string[]): Promise<void> {
+    if (!mayAny(caller, [MAY_GRANT])) throw new ReadersPermissionError();
+    await this.repository.requireSubjects(caller.tenantId, readers);
+  }
+
+  /** Gives a document its readers. Call it in the transaction that adds the document. */
+  async setReaders(caller: Caller, documentId: number, readers: readonly string[]): Promise<void> {
+    await this.repository.lockBase(caller.tenantId, documentId);
+    const grants = readers.map((subject) => ({ subject, level: LEVELS.read }));
+    await this.repository.put(caller, 'document', documentId, grants);
+    await this.repository.restrict(caller.tenantId, documentId, true);
   }
 
   /** Throws PublishPermissionError. */

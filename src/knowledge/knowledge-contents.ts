@@ -4,9 +4,9 @@ import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** The content of knowledge bases, as the features that store it report and remove it. */
 export interface KnowledgeParticipant {
-  /** The number of documents of each base; a base without documents may be missing. */
+  /** The number of documents of each base that the caller may read; a base without documents may be missing. */
   documentCounts?(
-    tenantId: string,
+    caller: Caller,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
   /** Number of pending removals of vectors per base; bases without any may be missing. */
@@ -39,10 +39,10 @@ export class KnowledgeContents {
   }
 
   async documentCounts(
-    tenantId: string,
+    caller: Caller,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>> {
-    return this.sums((one) => one.documentCounts?.(tenantId, knowledgeIds));
+    return this.sums((one) => one.documentCounts?.(caller, knowledgeIds));
   }
 
   async pendingRemovals(

@@ -33,6 +33,12 @@ export class KnowledgeBase extends Columns(KNOWLEDGE_SETTINGS) {
 
   /** Time since which vectors of its fragments are known to be missing in the vector store; null if none is. */
   @Timestamp(nullable) vectorsLostAt: Date | null;
+
+  /** Whether a document of it may have a list of readers. */
+  @Flag({ default: false }) restricted: boolean;
+
+  /** Whether every document may be read: set for a search on behalf of an agent's creator who manages the base. */
+  passedOn?: boolean;
   @CreateTime() createTime: Date;
   @Revision() revision: number;
   @UpdateTime() updateTime: Date;

@@ -14,7 +14,15 @@ import { KnowledgeBase } from './knowledge.entity.js';
 export type KnowledgeValues = Partial<
   Omit<
     KnowledgeBase,
-    'id' | 'tenantId' | 'userId' | 'share' | 'vectorsLostAt' | 'createTime' | 'updateTime'
+    | 'id'
+    | 'tenantId'
+    | 'userId'
+    | 'share'
+    | 'vectorsLostAt'
+    | 'restricted'
+    | 'passedOn'
+    | 'createTime'
+    | 'updateTime'
   >
 >;
 

@@ -244,14 +244,18 @@ export class KnowledgeService {
 
   /**
    * Those of the bases that a search on behalf of the caller may use, in the order of the ids: with a grant of the caller or,
-   * where `manager` has bound them to an agent, of that user for managing them.
+   * where `manager` has bound them to an agent, of that user for managing them: those are passed on with all documents.
    */
   async searchable(
     caller: Caller,
     ids: readonly number[],
     manager?: Caller,
   ): Promise<KnowledgeBase[]> {
-    return inOrderOf(ids, await this.bases.usable(caller, ids, manager));
+    const bases = inOrderOf(ids, await this.bases.usable(caller, ids, manager));
+    const restrictedIds = bases.filter(({ restricted }) => restricted).map(({ id }) => id);
+    if (!manager || restrictedIds.length === 0) return bases;
+    const managed = await this.grants.reachable(manager, 'knowledge', 'manage', restrictedIds);
+    return bases.map((base) => Object.assign(base, { passedOn: managed.has(base.id) }));
   }
 
   /** The existing bases among the ids, in this order. Without a permission check: for work that was authorised before. */
@@ -316,11 +320,11 @@ export class KnowledgeService {
 
   /** The views of the bases, with what their contents report. */
   private async viewer(
-    { tenantId }: Caller,
+    caller: Caller,
     ids: readonly number[],
   ): Promise<(knowledge: KnowledgeBase) => KnowledgeView> {
-    const documents = await this.contents.documentCounts(tenantId, ids);
-    const removals = await this.contents.pendingRemovals(tenantId, ids);
+    const documents = await this.contents.documentCounts(caller, ids);
+    const removals = await this.contents.pendingRemovals(caller.tenantId, ids);
     return (knowledge) =>
       toKnowledgeView(knowledge, {
         documentCount: documents.get(knowledge.id) ?? 0,

@@ -14,4 +14,4 @@ export { METADATA_TYPES, readMetadata, readMetadataText, shownMetadata } from '.
 export type { Metadata, StoredMetadata } from './metadata.js';
 export { MetadataModule } from './metadata.module.js';
 export { MetadataRepository } from './metadata.repository.js';
-export type { MetadataKey } from './metadata.repository.js';
+export type { DocumentReader, MetadataKey, ReachedBase } from './metadata.repository.js';

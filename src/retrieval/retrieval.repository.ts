@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { KnowledgeBase } from '../knowledge/index.js';
 import { Database } from '../platform/database/index.js';
 
 /** An existing fragment with the name of its document. */
@@ -20,7 +21,8 @@ const LIVE_FRAGMENTS = `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId",
                 f.attachment_id AS "attachmentId", f.idx, f.content, f.page, f.headings, f.location,
                 a.name AS "sourceName"
            FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
-          WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`;
+          WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])
+            AND ($4 OR NOT a.restricted)`;
 
 const EXISTING_FRAGMENTS = `SELECT id AS "fragmentId", attachment_id AS "attachmentId" FROM fragment
           WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])`;
@@ -45,17 +47,20 @@ export class RetrievalRepository {
     ]);
   }
 
-  /** The fragments that exist now; other hits belong to deleted documents and are never returned. */
+  /**
+   * The fragments that exist now; other hits belong to deleted documents and are never returned. Nor are those of a document
+   * that got a list of readers since the base was read without any.
+   */
   async live(
-    tenantId: string,
-    knowledgeId: number,
+    { tenantId, id, restricted }: Pick<KnowledgeBase, 'tenantId' | 'id' | 'restricted'>,
     fragmentIds: readonly number[],
   ): Promise<readonly LiveFragment[]> {
     if (fragmentIds.length === 0) return [];
     return this.database.prepared<LiveFragment>(LIVE_FRAGMENTS, [
       tenantId,
-      knowledgeId,
+      id,
       fragmentIds,
+      restricted,
     ]);
   }
 }

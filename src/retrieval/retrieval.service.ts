@@ -38,7 +38,7 @@ class EmptyQueryError extends InvalidInputError {
 
 export interface RetrievalRequest {
   /** The tenant of the search. The right to read the knowledge base must be checked before. */
-  readonly caller: ModelUser & Pick<Caller, 'revision'>;
+  readonly caller: ModelUser & Pick<Caller, 'revision' | 'subjects' | 'permissions'>;
   /** The agent that searches. */
   readonly agentId?: number | undefined;
   readonly knowledge: KnowledgeBase;
@@ -131,7 +131,7 @@ export class RetrievalService {
     request.signal.throwIfAborted();
     const ranking = await this.ranked(fragmentsOf(selected, live), request, settings);
     const notices = [
-      request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
+      request.attachmentIds?.length === 0 && input.filter ? NO_DOCUMENT : undefined,
       failureNotice(msg`Vector`, vector),
       failureNotice(msg`Keyword`, keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
@@ -161,15 +161,21 @@ export class RetrievalService {
     };
   }
 
-  /** The documents that the request is limited to; undefined without a limit. */
+  /**
+   * The documents that the request is limited to; undefined without a limit. A base without lists of readers asks for none, and
+   * one whose lists all have the caller is searched as a whole.
+   */
   private async documentsOf({
     caller,
     knowledge,
     filter,
     attachmentIds,
   }: RetrievalRequest): Promise<readonly number[] | undefined> {
-    if (!filter) return attachmentIds;
-    const fitting = await this.metadata.documents(caller.tenantId, knowledge.id, filter);
+    const isLimited =
+      filter !== undefined ||
+      (knowledge.restricted && (await this.metadata.hidesSome(caller, knowledge)));
+    if (!isLimited) return attachmentIds;
+    const fitting = await this.metadata.documents(caller, knowledge, filter);
     const requestedIds = attachmentIds && new Set(attachmentIds);
     return requestedIds ? fitting.filter((id) => requestedIds.has(id)) : fitting;
   }
@@ -367,10 +373,10 @@ export class RetrievalService {
 
   /** Existing fragments of the hits, restricted to the requested documents, whatever the store returned. */
   private async liveOf(
-    { caller, knowledge, attachmentIds }: RetrievalRequest,
+    { knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly FragmentHit[],
   ): Promise<Map<number, LiveFragment>> {
-    const rows = await this.repository.live(caller.tenantId, knowledge.id, idsOf(hits));
+    const rows = await this.repository.live(knowledge, idsOf(hits));
     const requested = wantedOf(rows, attachmentIds);
     return new Map(requested.map((fragment) => [fragment.fragmentId, fragment]));
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { KeywordIndex } from '../../src/fragment/index.js';
 import { MetadataRepository, readFilter, readMetadata } from '../../src/metadata/index.js';
 import { jsonPathOf } from '../../src/metadata/filter.js';
+import { systemCaller } from '../../src/platform/access/index.js';
 import { Dependency } from '../../src/platform/dependency/index.js';
 import { Database, inTenant } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
@@ -166,7 +167,8 @@ describe('filters by metadata', () => {
     const asked = filters.slice(0, SEARCHES);
     const chosen: number[][] = [];
     for (const filter of asked) {
-      chosen.push(await repository.documents(TENANT, scope.knowledgeId, readFilter(filter)));
+      const base = { id: scope.knowledgeId };
+      chosen.push(await repository.documents(systemCaller(TENANT, 0), base, readFilter(filter)));
     }
     expect(stores.map(({ code }) => code)).toEqual(expect.arrayContaining(['exact', 'qdrant']));
     for (const store of stores) {

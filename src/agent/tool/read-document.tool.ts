@@ -69,11 +69,8 @@ export class ReadDocumentTool implements AgentTool<Input> {
 
   private async find(named: string, context: ToolContext): Promise<DocumentInfo> {
     const bases = await currentBases(this.bases, context);
-    const matches = await this.documents.find(
-      context.caller.tenantId,
-      bases.map(({ id }) => id),
-      { text: named, filter: context.filter, limit: MAX_DOCUMENTS },
-    );
+    const search = { text: named, filter: context.filter, limit: MAX_DOCUMENTS };
+    const matches = await this.documents.find(context.caller, bases, search);
     const [document, ...others] = matches;
     if (!document) {
       throw new ToolFailure(

@@ -163,8 +163,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     bases: readonly KnowledgeBase[],
     { caller, filter }: ToolContext,
   ): Promise<readonly MetadataKey[]> {
-    const ids = bases.map(({ id }) => id);
-    return this.metadata.keys(caller.tenantId, ids, filter);
+    return this.metadata.keys(caller, bases, filter);
   }
 
   /** The named documents and pages, by base; undefined where none are named. */
@@ -179,9 +178,8 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
       throw new ToolFailure('fromPage and toPage need document. Give the document, or no pages.');
     }
     const { tenantId } = caller;
-    const ids = bases.map(({ id }) => id);
     const search = { text: document, filter, limit: MAX_DOCUMENTS + 1 };
-    const matches = await this.documents.find(tenantId, ids, search);
+    const matches = await this.documents.find(caller, bases, search);
     const name = shownName(document);
     if (matches.length === 0) {
       throw new ToolFailure(

@@ -48,11 +48,7 @@ export class PreviewService {
     { body, signal }: { readonly body: PreviewBody; readonly signal: AbortSignal },
   ): Promise<PreviewView> {
     const knowledge = await this.knowledge.readable(caller, knowledgeId);
-    const attachment = await this.attachments.ofKnowledge(
-      caller.tenantId,
-      knowledge.id,
-      body.attachmentId,
-    );
+    const attachment = await this.attachments.readable(caller, body.attachmentId, knowledge.id);
     const settings = {
       ...splitSettings(body, knowledge),
       separator: body.separator ?? knowledge.separator ?? '',

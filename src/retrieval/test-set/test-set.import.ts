@@ -10,7 +10,8 @@ import type { BeirJudgement } from './beir.js';
 import { distinct, Expectations, TestSetService } from './test-set.service.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
 import type { Expected } from './test-set.entity.js';
-import type { Scope, TestQueryValues } from './test-set.repository.js';
+import { readerScope } from './test-set.repository.js';
+import type { ReaderScope, TestQueryValues } from './test-set.repository.js';
 import { toImportAnswer } from './test-set.view.js';
 import type { ImportView } from './test-set.view.js';
 
@@ -55,7 +56,7 @@ export class TestSetImport {
     const judgements = readJudgements(qrels).filter(
       ({ queryId, score }) => score > 0 && texts.has(queryId),
     );
-    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const scope = readerScope(caller, knowledgeId);
     const { values, skipped, unknown } = await this.match(scope, texts, judgements);
     const added = await this.testSets.putAll(caller, knowledgeId, values);
     const view = { added, replaced: values.length - added, skipped, unknown: unknown.length };
@@ -63,7 +64,7 @@ export class TestSetImport {
   }
 
   private async match(
-    scope: Scope,
+    scope: ReaderScope,
     texts: ReadonlyMap<string, string>,
     judgements: readonly BeirJudgement[],
   ): Promise<Matched> {

@@ -6,6 +6,8 @@ import {
   isUniqueViolation,
   TenantScoped,
 } from '../../platform/database/index.js';
+import { comparedSubjects, readableDocument } from '../../grant/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page, PageQuery } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -18,6 +20,15 @@ import { DuplicateQueryIdError } from './beir.js';
 export interface Scope {
   readonly tenantId: string;
   readonly knowledgeId: number;
+}
+
+/** A knowledge base as the caller reads it: without documents whose readers they are not. */
+export interface ReaderScope extends Scope {
+  readonly subjects: readonly string[] | null;
+}
+
+export function readerScope(caller: Caller, knowledgeId: number): ReaderScope {
+  return { tenantId: caller.tenantId, knowledgeId, subjects: comparedSubjects(caller) };
 }
 
 export interface TestQueryValues {
@@ -126,7 +137,7 @@ export class TestSetRepository {
 
   /** The documents of the base with these docIds or names, with or without the suffix. */
   async documents(
-    { tenantId, knowledgeId }: Scope,
+    { tenantId, knowledgeId, subjects }: ReaderScope,
     names: readonly string[],
   ): Promise<DocumentName[]> {
     return this.database.query<DocumentName>(
@@ -134,20 +145,22 @@ export class TestSetRepository {
         WHERE tenant_id = $1 AND knowledge_id = $2
           AND (doc_id = ANY ($3::text[]) OR name = ANY ($3::text[])
                OR regexp_replace(name, '\\.[^.]*$', '') = ANY ($3::text[]))
+          AND ${readableDocument('attachment', { tenant: '$1', subjects: '$4' })}
         ORDER BY id`,
-      [tenantId, knowledgeId, names],
+      [tenantId, knowledgeId, names, subjects],
     );
   }
 
   async fragments(
-    { tenantId, knowledgeId }: Scope,
+    { tenantId, knowledgeId, subjects }: ReaderScope,
     fids: readonly string[],
   ): Promise<FragmentName[]> {
     return this.database.query<FragmentName>(
       `SELECT f.fid, a.name FROM fragment f
          JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
-        WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.fid = ANY ($3::text[])`,
-      [tenantId, knowledgeId, fids],
+        WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.fid = ANY ($3::text[])
+          AND ${readableDocument('a', { tenant: '$1', subjects: '$4' })}`,
+      [tenantId, knowledgeId, fids, subjects],
     );
   }
 }

@@ -18,8 +18,8 @@ import {
   writeJudgements,
   writeQueries,
 } from './beir.js';
-import { TestSetRepository } from './test-set.repository.js';
-import type { DocumentName, Scope, TestQueryValues } from './test-set.repository.js';
+import { readerScope, TestSetRepository } from './test-set.repository.js';
+import type { DocumentName, ReaderScope, Scope, TestQueryValues } from './test-set.repository.js';
 import { toTestQueryView } from './test-set.view.js';
 import type { ExpectedNames, TestQueryView } from './test-set.view.js';
 import type { Caller } from '../../platform/access/index.js';
@@ -43,7 +43,7 @@ export class Expectations {
   constructor(private readonly testSets: TestSetRepository) {}
 
   /** Each document and fragment once, with its highest relevance; UnknownExpectationError for unknown ones. */
-  async read(scope: Scope, bodies: readonly ExpectedBody[]): Promise<Expected[]> {
+  async read(scope: ReaderScope, bodies: readonly ExpectedBody[]): Promise<Expected[]> {
     const expected = distinct(bodies.map(readOne));
     const names = await this.namesOf(scope, expected);
     const unknown = expected.filter((one) => !names.has(keyOf(one)));
@@ -51,8 +51,8 @@ export class Expectations {
     return expected;
   }
 
-  /** The document names of existing expectations. */
-  async namesOf(scope: Scope, expected: readonly Expected[]): Promise<ExpectedNames> {
+  /** The document names of existing expectations that the caller may read. */
+  async namesOf(scope: ReaderScope, expected: readonly Expected[]): Promise<ExpectedNames> {
     const docIds = expected.flatMap((one) => ('docId' in one ? [one.docId] : []));
     const fids = expected.flatMap((one) => ('fid' in one ? [one.fid] : []));
     const documents = docIds.length === 0 ? [] : await this.testSets.documents(scope, docIds);
@@ -64,7 +64,10 @@ export class Expectations {
    * Resolves names: a docId, a fid, a document's name, or a name without suffix that only one document has. Unknown
    * names are missing in the result.
    */
-  async resolve(scope: Scope, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
+  async resolve(
+    scope: ReaderScope,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, Target>> {
     const documents = await this.testSets.documents(scope, names);
     const fragments = await this.testSets.fragments(scope, names);
     // Later entries replace earlier ones of the same name.
@@ -121,7 +124,7 @@ export class TestSetService {
     query: TestQueryListQuery,
   ): Promise<Page<TestQueryView>> {
     await this.knowledge.readable(caller, knowledgeId);
-    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const scope = readerScope(caller, knowledgeId);
     const page = await this.testSets.page(scope, query);
     const names = await this.expectations.namesOf(
       scope,
@@ -136,7 +139,7 @@ export class TestSetService {
     body: CreateTestQueryBody,
   ): Promise<TestQueryView> {
     await this.knowledge.writable(caller, knowledgeId);
-    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const scope = readerScope(caller, knowledgeId);
     return this.database.transaction(async () => {
       const expected = await this.expectations.read(scope, body.expected);
       const queryId = body.queryId?.trim() || randomName();
@@ -162,7 +165,7 @@ export class TestSetService {
   ): Promise<TestQueryView> {
     await this.knowledge.writable(caller, knowledgeId);
     if (request.query.length > MAX_QUERY_CHARS) throw new TestQueryTooLongError();
-    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const scope = readerScope(caller, knowledgeId);
     const choices = request.cited.map(({ docId, fid }): [Expected, Expected] => [
       { fid, relevance: 1 },
       { docId, relevance: 1 },
@@ -180,7 +183,7 @@ export class TestSetService {
     { id, query, expected }: UpdateTestQueryBody,
   ): Promise<TestQueryView> {
     await this.knowledge.writable(caller, knowledgeId);
-    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const scope = readerScope(caller, knowledgeId);
     return this.database.transaction(async () => {
       await this.testSets.update(scope, {
         id,
@@ -238,7 +241,7 @@ export class TestSetService {
     if (count > TEST_SET.maxQueries) throw new TestSetFullError(TEST_SET.maxQueries);
   }
 
-  private async view(scope: Scope, id: number): Promise<TestQueryView> {
+  private async view(scope: ReaderScope, id: number): Promise<TestQueryView> {
     const row = await this.testSets.get(scope, id);
     return toTestQueryView(row, await this.expectations.namesOf(scope, row.expected));
   }

@@ -17,6 +17,12 @@ export const grant = {
     '{0}：该用户及其角色、用户组的授权都没有此级别。请授予。',
   '{0}: the user has the grant, but not the permission {1}. Give them a role with it.':
     '{0}：该用户有授权，但没有权限 {1}。请给其分配具有该权限的角色。',
+  'To choose who may read a document, you need the permission access:grant. Ask an administrator for it, or leave the readers out.':
+    '要选择谁可以阅读文档，您需要权限 access:grant。请向管理员申请，或不指定读者。',
+  'grants: null takes away the readers of a document. Send the list of grants.':
+    'grants: null 用于取消文档的读者列表。请发送授权列表。',
+  'readers must be JSON of a list of at most {0} subjects, each tenant, user:ID, role:ID or group:ID.':
+    'readers 必须是 JSON 列表，最多 {0} 个主体，每个为 tenant、user:ID、role:ID 或 group:ID。',
   'The type of a record is {0}.': '记录的类型是 {0}。',
   '{0} must have at most {1} entries': '{0} 最多可有 {1} 项',
   '{0} must be a list of objects': '{0} 必须是对象列表',

@@ -17,6 +17,8 @@ export const metadata = {
   '{0} must be true or false for exists.': '使用 exists 时，{0} 必须是 true 或 false。',
   'The filter fits more than {0} documents. Add a condition, or leave the filter out.':
     '该过滤条件匹配超过 {0} 个文档。请增加条件，或去掉过滤条件。',
+  'You may read some documents of this knowledge base only, and those are more than {0}. Add a filter.':
+    '您只能阅读该知识库的部分文档，而这些文档超过 {0} 个。请添加过滤条件。',
   'metadata must be an object of keys and values.': 'metadata 必须是由键和值组成的对象。',
   'metadata has {0} keys. At most {1} are possible.': 'metadata 有 {0} 个键，最多允许 {1} 个。',
   'metadata has {0} characters as JSON. At most {1} are possible.':
