@@ -389,10 +389,7 @@ describe('API keys', () => {
       const modelId = models['sim--echo'] ?? 0;
       const agents = [await createAgent(admin, modelId), await createAgent(admin, modelId)];
       const [agentId, otherAgent] = agents.map(({ id }) => id);
-      const grants = [
-        { subject: 'user:1', level: 'manage' },
-        { subject: 'tenant', level: 'read' },
-      ];
+      const grants = [{ subject: 'tenant', level: 'manage' }];
       for (const { id } of agents) done(await admin.put(`/access/agent/${id}`, { grants }));
       const made = await makeKey(session, {
         permissions: [...allowed, ...CHAT.permissions, 'agent:agent:list'],
