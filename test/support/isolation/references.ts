@@ -915,6 +915,7 @@ export const noReferences: Record<string, string> = {
     'Found among the models of the own tenant, as that of the session, which is tried with others.',
   'GET /access/:resourceType/:id resourceType': 'One of three words.',
   'PUT /access/:resourceType/:id resourceType': 'The same.',
+  'GET /system/group/list source': 'Where a group comes from: one of three words.',
   'GET /auth/sso/providers tenantId':
     'Says where one wants to sign in; the names of its providers are shown to all.',
   'GET /auth/sso/:provider/start provider':
