@@ -22,7 +22,7 @@ import { makeKey, withKey } from '../../support/api-keys.js';
 import { messagesAsked, sendChat } from '../../support/chat.js';
 import { createKnowledge, fragmentsOf, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { done, makeRole, makeUser } from '../../support/people.js';
+import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -75,8 +75,10 @@ beforeAll(async () => {
     ['house.txt', OPEN],
     [NAME, SECRET],
   ]);
-  const rows = await settled(owner.session, base);
-  secret = rows.find(({ name }) => name === NAME) as unknown as typeof secret;
+  await settled(owner.session, base);
+  const { rows } = await owner.session.get<(typeof secret)[]>(`/system/attach/list?name=${NAME}`);
+  if (!rows[0]) throw new Error(`There is no document ${NAME}.`);
+  secret = rows[0];
   secretFragment = (await fragmentsOf(owner.session, secret.docId))[0]?.id ?? 0;
   const metadata = { combination: 1 };
   done(await owner.session.put(`/system/attach/${secret.id}/metadata`, { metadata }));
@@ -448,6 +450,13 @@ describe('the list of readers', () => {
     expect(await member.session.get(path)).toMatchObject({ code: 404 });
     expect(await setReaders(null, member.session)).toMatchObject({ code: 404 });
     expect(await member.session.get('/access/document/987654321')).toMatchObject({ code: 404 });
+  });
+
+  it('is unknown to other tenants', async () => {
+    const { admin } = await makeTenant(plinth, root, '100100');
+    const path = `/access/document/${secret.id}`;
+    expect(await admin.get(path)).toMatchObject({ code: 404 });
+    expect(await setReaders(null, admin)).toMatchObject({ code: 404 });
   });
 
   it.each([

@@ -913,7 +913,7 @@ export const references: Record<string, Record<string, Reference>> = {
 export const noReferences: Record<string, string> = {
   'POST /coding/harness/sessions/:sessionId/runs model':
     'Found among the models of the own tenant, as that of the session, which is tried with others.',
-  'GET /access/:resourceType/:id resourceType': 'One of three words.',
+  'GET /access/:resourceType/:id resourceType': 'One of four words.',
   'PUT /access/:resourceType/:id resourceType': 'The same.',
   'GET /system/group/list source': 'Where a group comes from: one of three words.',
   'GET /auth/sso/providers tenantId':
