@@ -502,6 +502,9 @@ function readModel(
   if (values.apiHost) values.apiHost = values.apiHost.trim();
   if (values.fallbackIds) values.fallbackIds = [...new Set(values.fallbackIds)];
   const { contextTiers, serviceTierFactors } = values;
+  // Null leaves a list as it is.
+  delete values.contextTiers;
+  delete values.serviceTierFactors;
   if (contextTiers) values.contextTiers = contextTiers.map(stored);
   if (serviceTierFactors) values.serviceTierFactors = serviceTierFactors.map(stored);
   return {

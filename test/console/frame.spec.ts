@@ -379,6 +379,7 @@ async function examplePaths(admin: Session): Promise<string[]> {
     agentId: await first('/agent/agent/list', 'id'),
     modelId: await first('/system/model/list', 'id'),
     roleId: await first('/system/role/list', 'roleId'),
+    groupId: done(await admin.post<number>('/system/group', { displayName: 'Example' })).data,
     sessionId: done(await admin.post<string>('/system/session', { sessionTitle: 'Empty' })).data,
   };
   const paths = [...router.matchAll(/\bpage\(\s*'([^']+)'/g)]
