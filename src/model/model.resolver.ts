@@ -328,8 +328,8 @@ export class ModelResolver {
     throw new ModelOutsideKeyError(model.modelName);
   }
 
-  /** Throws ModelNotGrantedError unless the caller may choose the model. */
-  private async granted<T extends ResolvedModel>(caller: ChoosingCaller, model: T): Promise<T> {
+  /** The model; ModelNotGrantedError unless the caller may choose it as of their revision. */
+  async granted<T extends ResolvedModel>(caller: ChoosingCaller, model: T): Promise<T> {
     if (isAmong((await this.usersOf(caller)).get(model.id), caller)) return model;
     throw new ModelNotGrantedError(model.modelName);
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { UserCallers } from '../../identity/index.js';
 import { CallTrail, ModelResolver, UpstreamCalls } from '../../model/index.js';
 import { LimitReachedError } from '../../usage/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
@@ -31,6 +32,7 @@ import { SecretMask } from '../store/secret-mask.js';
 import type { MaskedText } from '../store/secret-mask.js';
 import { storableText } from '../store/columns.repository.js';
 import { ToolRegistry } from '../tool/tools.js';
+import { callerOf } from './run.context.js';
 import type { RunContext, RunLease } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
@@ -112,6 +114,7 @@ export class ModelCalls {
     private readonly upstream: UpstreamCalls,
     private readonly mask: SecretMask,
     private readonly models: ModelResolver,
+    private readonly callers: UserCallers,
   ) {}
 
   /**
@@ -144,14 +147,16 @@ export class ModelCalls {
   }
 
   /**
-   * Resolves the model of the run again: a changed key or setting applies from the next call on. Reports that the model
-   * is unavailable while its provider is disabled or missing; fails when the model itself is gone.
+   * Resolves the model of the run again: a changed key, setting or grant applies from the next call on. Reports that the
+   * model is unavailable while its provider is disabled or missing; fails when the model itself is gone or the user may no
+   * longer use it.
    */
   async refresh(
     context: RunContext,
   ): Promise<Extract<ModelResult, { kind: 'unavailable' }> | undefined> {
     try {
-      const model = await this.models.current(context.model);
+      const caller = await callerOf(this.callers, context.run);
+      const model = await this.models.granted(caller, await this.models.current(context.model));
       context.model = model;
       this.learnKey(context, model);
       return undefined;

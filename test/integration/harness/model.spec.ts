@@ -8,7 +8,7 @@ import { canary } from '../../support/canary.js';
 import { CODER, startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
 import { createModel } from '../../support/models.js';
-import { done } from '../../support/people.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
 import {
   call,
   calling,
@@ -258,6 +258,37 @@ describe('a model that is changed while a run works with it', () => {
     harness.simulator.release();
     expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
     expect(keys().at(-1)).toBe(apiKey);
+  });
+
+  it('is called no more for a user whose group may not use it any longer', async () => {
+    const role = await makeRole(harness.session, 'coder', ['coding:harness:use']);
+    const person = await makeUser(harness.plinth, harness.session, 'carla', [role]);
+    const path = `/access/model/${await idOf(`/system/model/list?modelName=${CODER}`)}`;
+    const grantTo = async (...subjects: string[]): Promise<unknown> => {
+      const grants = subjects.map((subject) => ({ subject, level: 'use' }));
+      return done(await harness.session.put(path, { grants }));
+    };
+    const created = await harness.session.post<number>('/system/group', { displayName: 'Coders' });
+    const { data: groupId } = done(created);
+    const change = (ids: object) =>
+      harness.session.put('/system/group/member', { groupId, ...ids });
+    done(await change({ addedUserIds: [person.id] }));
+    await grantTo(`group:${groupId}`);
+    try {
+      const session = await harness.createSession(READ_ONLY, person.session);
+      harness.script({ ...list, hold: true }, DONE);
+      const run = await harness.createRun(session.sessionId, {}, person.session);
+      await held();
+      done(await change({ removedUserIds: [person.id] }));
+      harness.simulator.release();
+      expect(await harness.ended(run)).toMatchObject({
+        ...{ status: 'FAILED', stopReason: 'MODEL_REFUSED' },
+        error: { message: expect.stringContaining('You may not use the model') },
+      });
+      expect(harness.simulator.requests).toHaveLength(1);
+    } finally {
+      await grantTo('tenant');
+    }
   });
 
   it.each([
