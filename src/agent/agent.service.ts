@@ -88,7 +88,8 @@ export class AgentService {
     const names = await this.agents.boundNames(caller.tenantId, page.rows);
     const searched = await this.bases.of(caller, page.rows);
     const byAgent = new Map(page.rows.map((agent, place) => [agent, searched[place]]));
-    return page.map((agent) => toAgentView(agent, names, byAgent.get(agent) ?? []));
+    const levelOf = await this.levelsOf(caller, page.rows);
+    return page.map((agent) => toAgentView(agent, names, byAgent.get(agent) ?? [], levelOf(agent)));
   }
 
   async rows(caller: Caller, query: AgentListQuery): Promise<readonly AgentView[]> {
@@ -99,7 +100,18 @@ export class AgentService {
     const agent = await this.reached(caller, id, 'read');
     const names = await this.agents.boundNames(caller.tenantId, [agent]);
     const [searched = []] = await this.bases.of(caller, [agent]);
-    return toAgentView(agent, names, searched);
+    const levelOf = await this.levelsOf(caller, [agent]);
+    return toAgentView(agent, names, searched, levelOf(agent));
+  }
+
+  /** The level of the caller on agents that they may read. */
+  private async levelsOf(
+    caller: Caller,
+    agents: readonly Agent[],
+  ): Promise<(agent: Agent) => GrantLevel> {
+    const ids = agents.map(({ id }) => id);
+    const levels = await this.grants.levels(caller, 'agent', ids);
+    return ({ id }) => levels.get(id) ?? 'read';
   }
 
   /** Throws NotFoundError unless the caller may use the agent. */

@@ -13,6 +13,8 @@ import {
   View,
   zeroOrOne,
 } from '../platform/http/index.js';
+import { LEVEL_NAMES } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import { FILTER_EXAMPLE } from '../metadata/index.js';
 import { KNOWLEDGE_AS } from './agent.entity.js';
 import type { Agent, KnowledgeAs, StoredResponseFormat } from './agent.entity.js';
@@ -22,6 +24,9 @@ import { generationView } from './generation.js';
 /** An agent as its editors see it. Absent texts are ''. */
 export class AgentView extends View({
   id: integer({ example: 1 }),
+  level: oneOf<GrantLevel>(LEVEL_NAMES, {
+    description: 'What grants let the caller do with it; each level includes those before it',
+  }),
   agentName: text({ example: 'Support' }),
   agentDescribe: text({ example: 'Answers questions about our products' }),
   agentShow: text({ example: '' }),
@@ -97,9 +102,11 @@ export function toAgentView(
   agent: Agent,
   names: BoundNames,
   searched: readonly { readonly id: number }[],
+  level: GrantLevel,
 ): AgentView {
   const knowledgeIds = agent.knowledgeIds.filter((id) => names.knowledge.has(id));
   return AgentView.of(agent, {
+    level,
     agentDescribe: agent.agentDescribe ?? '',
     agentShow: agent.agentShow ?? '',
     modelName: names.models.get(agent.modelId) ?? null,

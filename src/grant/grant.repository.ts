@@ -7,6 +7,7 @@ import { Database } from '../platform/database/index.js';
 import type { orderOf } from '../platform/http/index.js';
 import {
   comparedSubjects,
+  levelName,
   LEVELS,
   REACHED_TYPES,
   resourceOf,
@@ -296,21 +297,21 @@ export class GrantRepository {
     );
   }
 
-  /** The records among the ids on which the subjects have the level. */
-  async reachable(
+  /** The highest level of the subjects on each of the records; without one a record is left out. */
+  async levels(
     tenantId: string,
     type: ResourceType,
-    level: GrantLevel,
     ids: readonly number[],
     subjects: readonly string[],
-  ): Promise<Set<number>> {
-    const rows = await this.database.prepared<{ id: number }>(
-      `SELECT DISTINCT resource_id AS id FROM access_grant
+  ): Promise<Map<number, GrantLevel>> {
+    const rows = await this.database.prepared<{ id: number; level: number }>(
+      `SELECT resource_id AS id, max(level) AS level FROM access_grant
         WHERE tenant_id = $1 AND resource_type = $2 AND resource_id = ANY ($3::bigint[])
-          AND subject = ANY ($4::text[]) AND level >= $5`,
-      [tenantId, type, ids, subjects, LEVELS[level]],
+          AND subject = ANY ($4::text[])
+        GROUP BY resource_id`,
+      [tenantId, type, ids, subjects],
     );
-    return new Set(rows.map(({ id }) => id));
+    return new Map(rows.map(({ id, level }) => [id, levelName(level)]));
   }
 
   /**

@@ -75,10 +75,21 @@ export class Grants {
     level: GrantLevel,
     ids: readonly number[],
   ): Promise<ReadonlySet<number>> {
+    const levels = [...(await this.levels(caller, type, ids))];
+    return new Set(levels.flatMap(([id, highest]) => (includes(highest, level) ? [id] : [])));
+  }
+
+  /** The highest level of the caller on each of the ids that they reach, within the limit of their API key. */
+  async levels(
+    caller: Caller,
+    type: ResourceType,
+    ids: readonly number[],
+  ): Promise<ReadonlyMap<number, GrantLevel>> {
     const within = ids.filter((id) => isWithinKey(caller, resourceOf(type).keyLimit, id));
     const subjects = comparedSubjects(caller);
-    if (subjects === null || within.length === 0) return new Set(within);
-    return this.repository.reachable(caller.tenantId, type, level, within, subjects);
+    if (subjects === null) return new Map(within.map((id) => [id, 'manage']));
+    if (within.length === 0) return new Map();
+    return this.repository.levels(caller.tenantId, type, within, subjects);
   }
 
   /** The subjects of each record of the type, for a cache that is valid for one revision of the tenant. */
@@ -94,6 +105,11 @@ export class Grants {
     }
     return subjects;
   }
+}
+
+/** Whether a level is at least another. */
+function includes(level: GrantLevel, needed: GrantLevel): boolean {
+  return LEVELS[level] >= LEVELS[needed];
 }
 
 export function mayPublish(caller: Caller): boolean {

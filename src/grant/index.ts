@@ -6,6 +6,6 @@ export {
   readableDocument,
   readableDocuments,
 } from './grant.repository.js';
-export { comparedSubjects, LevelNeededError, readReaders } from './grant.rules.js';
+export { comparedSubjects, LEVEL_NAMES, LevelNeededError, readReaders } from './grant.rules.js';
 export type { Grantee, GrantLevel, ResourceType } from './grant.rules.js';
 export { Grants, isAmong, mayPublish } from './grants.js';

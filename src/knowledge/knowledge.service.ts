@@ -325,8 +325,11 @@ export class KnowledgeService {
   ): Promise<(knowledge: KnowledgeBase) => KnowledgeView> {
     const documents = await this.contents.documentCounts(caller, ids);
     const removals = await this.contents.pendingRemovals(caller.tenantId, ids);
+    const levels = await this.grants.levels(caller, 'knowledge', ids);
     return (knowledge) =>
       toKnowledgeView(knowledge, {
+        // The base of a chat session has no grants; its owner reads it.
+        level: levels.get(knowledge.id) ?? 'read',
         documentCount: documents.get(knowledge.id) ?? 0,
         vectorRemovals: removals.get(knowledge.id) ?? 0,
         vectorStore: this.stores.of(knowledge).code,

@@ -1,6 +1,7 @@
 import {
   integer,
   nullable,
+  oneOf,
   recordId,
   recordRevision,
   sheetOf,
@@ -9,6 +10,8 @@ import {
   View,
   wireTime,
 } from '../platform/http/index.js';
+import { LEVEL_NAMES } from '../grant/index.js';
+import type { GrantLevel } from '../grant/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import { KNOWLEDGE_SETTINGS } from './knowledge.settings.js';
 import { shownSettings, viewFields } from './setting.kinds.js';
@@ -19,6 +22,9 @@ export class KnowledgeView extends View({
   userId: nullable(
     integer({ example: 1, description: 'The owner; null when the user was deleted' }),
   ),
+  level: oneOf<GrantLevel>(LEVEL_NAMES, {
+    description: 'What grants let the caller do with it; each level includes those before it',
+  }),
   ...viewFields(KNOWLEDGE_SETTINGS),
   vectorStore: text({ example: 'qdrant', description: 'The store that holds its vectors' }),
   storeAfterReindex: text({
@@ -68,7 +74,7 @@ export function toKnowledgeView(
   knowledge: KnowledgeBase,
   contents: Pick<
     KnowledgeView,
-    'documentCount' | 'vectorRemovals' | 'vectorStore' | 'storeAfterReindex'
+    'level' | 'documentCount' | 'vectorRemovals' | 'vectorStore' | 'storeAfterReindex'
   >,
 ): KnowledgeView {
   return KnowledgeView.of(knowledge, {

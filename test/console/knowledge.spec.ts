@@ -49,6 +49,12 @@ describeConsole('the pages of knowledge bases', () => {
 
   const button = (name: string | RegExp) => page.getByRole('button', { name });
   const text = (words: string | RegExp) => page.getByText(words).first();
+  /** Opens the menu of a row and chooses one of its entries. */
+  const choose = async (row: string, entry: string): Promise<void> => {
+    const found = page.getByRole('row').filter({ hasText: row });
+    await found.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: entry }).click();
+  };
 
   it('make a base, take fifty files with their progress, and delete it by its name', async () => {
     await page.goto('/knowledge');
@@ -415,5 +421,39 @@ describeConsole('the pages of knowledge bases', () => {
     await reader.getByText('warranty.md').waitFor();
     expect(await reader.getByRole('button', { name: '上传文档' }).count()).toBe(0);
     await expectNoViolations(reader);
+  });
+
+  it('let one who manages a base grant it, and choose the readers of a document', async () => {
+    const permissions = ['system:info:*', 'system:attach:*'];
+    const role = await makeRole(admin, 'granted', permissions);
+    await makeUser(console.plinth, admin, 'greta', [role]);
+    await page.goto('/knowledge');
+    await choose('Tools', 'Access');
+    const drawer = page.getByRole('dialog');
+    const subjects = drawer.getByLabel('Users, roles and groups').and(page.locator('input'));
+    await subjects.fill('greta');
+    await page.getByRole('option', { name: 'greta (user)' }).click();
+    await page.keyboard.press('Tab');
+    await expectNoViolations(page);
+    await drawer.getByRole('textbox', { name: 'Level of greta (user)' }).click();
+    await page.getByRole('option', { name: 'Change' }).click();
+    await drawer.getByRole('button', { name: 'Save access' }).click();
+    await text('Saved. It applies from the next request on.').waitFor();
+
+    const greta = await console.signedIn({ user: { name: 'greta', password: PASSWORD } });
+    await greta.goto(`/knowledge/${base}`);
+    await greta.getByRole('button', { name: 'Upload documents' }).waitFor();
+
+    await page.goto(`/knowledge/${base}`);
+    await choose('warranty.md', 'Access');
+    await clickFace(drawer.getByRole('switch', { name: 'Only chosen readers' }));
+    await expectNoViolations(page);
+    await drawer.getByRole('button', { name: 'Save access' }).click();
+    await drawer.waitFor({ state: 'detached' });
+    const user = { name: 'reader', password: PASSWORD };
+    const reader = await console.signedIn({ user });
+    await reader.goto(`/knowledge/${base}`);
+    await reader.getByText('opening-hours.md').waitFor();
+    expect(await reader.getByText('warranty.md').count()).toBe(0);
   });
 });

@@ -16,7 +16,7 @@ import { number } from '../ui/format';
 import { Page } from '../ui/page';
 import { Empty, Failure, RowsSkeleton } from '../ui/states';
 import { useFixedText } from './group-drawer';
-import { MemberPicker } from './member-picker';
+import { MemberPicker } from '../ui/member-picker';
 import { userChoice } from './role-members';
 
 const CHANGES = [['groups'], ['group-members'], ['me']];

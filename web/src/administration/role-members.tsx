@@ -12,8 +12,8 @@ import { useAction } from '../ui/action';
 import { DataTable } from '../ui/data-table';
 import { Empty } from '../ui/states';
 import { FormFailure } from '../ui/form';
-import { MemberPicker } from './member-picker';
-import type { Choice } from './member-picker';
+import { MemberPicker } from '../ui/member-picker';
+import type { Choice } from '../ui/member-picker';
 
 /** Query key prefix for the members of a role. */
 function membersKey(roleId: number): string {

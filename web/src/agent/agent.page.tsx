@@ -89,6 +89,7 @@ function initialValues(agent: AgentView | undefined) {
     systemPrompt: agent?.systemPrompt ?? '',
     enableThinking: agent?.enableThinking === '1',
     knowledgeIds: agent?.knowledgeIds.map(String) ?? [],
+    knowledgeAs: agent?.knowledgeAs ?? ('caller' as const),
     runtime: agent?.runtime ?? 'direct',
     tools: [...(agent?.tools ?? [])],
     useSkills: agent?.useSkills ?? false,
@@ -132,7 +133,9 @@ function AgentForm({ agent, choices }: FormProps) {
   const { may } = useMe();
   const navigate = useNavigate();
   const [failure, setFailure] = useState<unknown>();
-  const canEdit = may(agent ? 'agent:agent:edit' : 'agent:agent:add');
+  const mayEdit = may(agent ? 'agent:agent:edit' : 'agent:agent:add');
+  const isGranted = !agent || agent.level === 'write' || agent.level === 'manage';
+  const canEdit = mayEdit && isGranted;
   const json = (value: string): string | null =>
     value.trim() === '' || isJson(value) ? null : t('jsonBroken');
   const form = useForm({
@@ -214,7 +217,7 @@ function AgentForm({ agent, choices }: FormProps) {
       <LeaveGuard form={form} dirty={form.isDirty()} />
       {!canEdit && (
         <Alert mb="md" color="gray">
-          {t('readOnly')}
+          {t(mayEdit ? 'readOnlyGrant' : 'readOnly')}
         </Alert>
       )}
       {unreadableBases.length > 0 && (
@@ -275,6 +278,18 @@ function AgentForm({ agent, choices }: FormProps) {
                 nothingFoundMessage={t('noBase')}
                 {...form.getInputProps('knowledgeIds')}
               />
+              <Radio.Group label={t('knowledgeAs.label')} {...form.getInputProps('knowledgeAs')}>
+                <Stack gap="xs" mt="xs">
+                  {(['caller', 'creator'] as const).map((one) => (
+                    <Radio
+                      key={one}
+                      value={one}
+                      label={t(`knowledgeAs.${one}`)}
+                      description={t(`knowledgeAs.${one}Help`)}
+                    />
+                  ))}
+                </Stack>
+              </Radio.Group>
               <JsonInput
                 label={t('filter')}
                 description={t('filterHelp')}

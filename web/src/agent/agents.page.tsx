@@ -4,6 +4,7 @@ import type { AgentView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { useAccessDrawer } from '../access/access-drawer';
 import type { SearchParams } from '../app/search-params';
 import { EnabledSwitch } from '../ui/enabled-switch';
 import { useStatusFilter } from '../ui/filters';
@@ -14,6 +15,7 @@ export default function AgentsPage() {
   const { t } = useTranslation('agent');
   const { may } = useMe();
   const status = useStatusFilter();
+  const access = useAccessDrawer('agent');
   const canEdit = may('agent:agent:edit');
   return (
     <ListPage
@@ -82,25 +84,29 @@ export default function AgentsPage() {
           id: 'enabled',
           title: t('enabled'),
           width: 90,
-          cell: ({ id, agentName, status: current }) => (
+          cell: ({ id, agentName, level, status: current }) => (
             <EnabledSwitch
               name={agentName}
               enabled={current === '0'}
-              fixed={!canEdit && t('readOnly')}
+              fixed={(!canEdit && t('readOnly')) || (!isChangeable(level) && t('readOnlyGrant'))}
               change={(to) => plinth.agentUpdate({ body: { id, status: to } })}
               changes={[['agents']]}
             />
           ),
         },
       ]}
-      openLabel={() => t(canEdit ? 'edit' : 'show')}
-      rowActions={({ id }) => (
-        <MenuLink icon={IconMessage} to="/chat" search={{ agent: String(id) }}>
-          {t('chat')}
-        </MenuLink>
+      openLabel={({ level }) => t(canEdit && isChangeable(level) ? 'edit' : 'show')}
+      rowActions={({ id, agentName, level }) => (
+        <>
+          <MenuLink icon={IconMessage} to="/chat" search={{ agent: String(id) }}>
+            {t('chat')}
+          </MenuLink>
+          {level === 'manage' && access.item({ id, name: agentName })}
+        </>
       )}
       remove={
         may('agent:agent:remove') && {
+          isFixed: ({ level }) => level !== 'manage',
           body: (rows) =>
             t('removeBody', { names: rows.map(({ agentName }) => agentName).join(', ') }),
           action: (count) => t('remove', { count }),
@@ -109,6 +115,13 @@ export default function AgentsPage() {
         }
       }
       empty={{ icon: IconRobot, title: t('empty'), hint: t('emptyHint') }}
-    />
+    >
+      {access.drawer}
+    </ListPage>
   );
+}
+
+/** Whether the grants of the user let them change the agent. */
+function isChangeable(level: AgentView['level']): boolean {
+  return level === 'write' || level === 'manage';
 }

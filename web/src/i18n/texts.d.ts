@@ -1,4 +1,5 @@
 import 'i18next';
+import type access from '../access/texts.en.json';
 import type account from '../account/texts.en.json';
 import type administration from '../administration/texts.en.json';
 import type agent from '../agent/texts.en.json';
@@ -20,6 +21,7 @@ declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'app';
     resources: {
+      access: typeof access;
       account: typeof account;
       administration: typeof administration;
       agent: typeof agent;

@@ -21,13 +21,13 @@ interface Access {
   readonly readOnly: string | undefined;
 }
 
-/** Access of the user to a base. Its owner and super administrators may change it with the respective permissions. */
+/** Access of the user to a base: the level that grants give, with the respective permissions. */
 export function useBaseAccess(base: KnowledgeView | undefined): Access {
   const { t } = useTranslation('knowledge');
-  const { user, isSuperAdmin, may } = useMe();
+  const { may } = useMe();
   if (!base) return { can: () => false, readOnly: undefined };
-  const isOwner = isSuperAdmin || base.userId === user?.userId;
-  const can = (permission: string): boolean => isOwner && may(permission);
-  if (!isOwner) return { can, readOnly: t('readOnly.shared') };
+  const mayChange = base.level === 'write' || base.level === 'manage';
+  const can = (permission: string): boolean => mayChange && may(permission);
+  if (!mayChange) return { can, readOnly: t('readOnly.shared') };
   return { can, readOnly: may('system:info:edit') ? undefined : t('readOnly.permission') };
 }

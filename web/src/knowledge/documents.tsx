@@ -32,6 +32,7 @@ import { Empty } from '../ui/states';
 import { bytes, number } from '../ui/format';
 import { MenuItem } from '../ui/menu-item';
 import { saveFile } from '../ui/download';
+import { useAccessDrawer } from '../access/access-drawer';
 import { baseKey, useBaseAccess } from './base';
 import {
   DocumentState,
@@ -56,6 +57,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
   const { may } = useMe();
   const { can } = useBaseAccess(base);
+  const readers = useAccessDrawer('document');
   const navigate = useNavigate();
   const [address, change] = useSearchParams();
   const [describing, setDescribing] = useState<readonly AttachmentView[]>([]);
@@ -332,6 +334,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
                 <MenuItem icon={IconPencil} onClick={() => setRenaming(document)}>
                   {t('document.rename')}
                 </MenuItem>
+                {readers.item(document)}
               </>
             )}
           </>
@@ -349,6 +352,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
           }
         }
       />
+      {readers.drawer}
       {describing.length > 0 && (
         <MetadataDrawer
           knowledgeId={base.id}

@@ -8,13 +8,15 @@ import type { SearchParams } from '../app/search-params';
 import { number } from '../ui/format';
 import { ListPage } from '../ui/list-page';
 import { MenuLink } from '../ui/menu-item';
+import { useAccessDrawer } from '../access/access-drawer';
 import { NewBase } from './new-base';
 
 /** The page of the knowledge bases that the user may read. */
 export default function KnowledgePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
-  const { user, isSuperAdmin, may } = useMe();
+  const { may } = useMe();
+  const access = useAccessDrawer('knowledge');
   const canAdd = may('system:info:add');
   return (
     <ListPage
@@ -85,15 +87,18 @@ export default function KnowledgePage() {
         { id: 'created', title: t('created'), sort: 'createTime', show: 'time', optional: true },
         { id: 'changed', title: t('changed'), sort: 'updateTime', show: 'time', width: 140 },
       ]}
-      rowActions={({ id }) => (
-        <MenuLink icon={IconSettings} to={`/knowledge/${id}`} search={{ tab: 'settings' }}>
-          {t('base.openSettings')}
-        </MenuLink>
+      rowActions={({ id, name, level }) => (
+        <>
+          <MenuLink icon={IconSettings} to={`/knowledge/${id}`} search={{ tab: 'settings' }}>
+            {t('base.openSettings')}
+          </MenuLink>
+          {level === 'manage' && access.item({ id, name })}
+        </>
       )}
       remove={
         may('system:info:remove') && {
           single: true,
-          isFixed: ({ userId }) => !isSuperAdmin && userId !== user?.userId,
+          isFixed: ({ level }) => level !== 'manage',
           body: ([base]) =>
             t('base.deleteBody', { name: base?.name, count: base?.documentCount ?? 0 }),
           action: () => t('base.delete'),
@@ -108,7 +113,9 @@ export default function KnowledgePage() {
         title: t('base.none'),
         hint: t(canAdd ? 'base.noneHint' : 'base.noneReadable'),
       }}
-    />
+    >
+      {access.drawer}
+    </ListPage>
   );
 }
 

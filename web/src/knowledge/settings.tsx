@@ -165,7 +165,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
         )}
       </form>
       <LeaveGuard form={form} dirty={changed.length > 0 && !save.isPending} />
-      {can('system:info:remove') && <DangerZone base={base} />}
+      {base.level === 'manage' && can('system:info:remove') && <DangerZone base={base} />}
     </>
   );
 }

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
+import { useAccessDrawer } from '../access/access-drawer';
 import type { SearchParams } from '../app/search-params';
 import { useAction } from '../ui/action';
 import { choicesOf } from '../ui/filters';
@@ -19,6 +20,7 @@ export default function ModelsPage() {
   const { t } = useTranslation('model');
   const { may } = useMe();
   const [tested, setTested] = useState<ModelView>();
+  const access = useAccessDrawer('model');
   const categoryName = (category: string): string =>
     isCategory(category) ? t(`category.${category}`) : category;
   return (
@@ -135,6 +137,7 @@ export default function ModelsPage() {
               {t('test.run')}
             </MenuItem>
           )}
+          {may('system:model:edit') && access.item({ id: row.id, name: row.modelName })}
         </>
       )}
       remove={
@@ -151,6 +154,7 @@ export default function ModelsPage() {
       }
       empty={{ icon: IconCpu, title: t('empty'), hint: t('emptyHint') }}
     >
+      {access.drawer}
       {tested && <DiagnosisDrawer model={tested} onClose={() => setTested(undefined)} />}
     </ListPage>
   );
