@@ -72,7 +72,7 @@ export const modelSheet = sheetOf<ModelView>('Models', {
   outputPrice: 'Output price',
   cachedInputPrice: 'Cached input price',
   cacheWritePrice: 'Cache write price',
-  cacheWriteHourPrice: 'Cache write price, 1 hour',
+  cacheWriteHourPrice: 'Hourly cache write price',
   audioInputPrice: 'Audio input price',
   audioOutputPrice: 'Audio output price',
   imagePrice: 'Image price',
