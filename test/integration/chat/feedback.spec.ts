@@ -56,7 +56,8 @@ beforeAll(async () => {
   other = await createKnowledge(admin, { ...fields, name: 'Office' });
   await upload(admin, base, [['warranty.txt', WARRANTY]]);
   await settled(admin, base);
-  const body = { agentName: 'Helper', modelId, status: '0', knowledgeIds: [base] };
+  const agent = { agentName: 'Helper', modelId, status: '0', knowledgeIds: [base] };
+  const body = { ...agent, knowledgeAs: 'creator' };
   done(await admin.post('/agent/agent', body));
   const agents = await admin.get<{ id: number }[]>('/agent/agent/list');
   agentId = agents.rows[0]?.id ?? 0;

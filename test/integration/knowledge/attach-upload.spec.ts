@@ -116,6 +116,7 @@ describe('an upload to a knowledge base', () => {
         status: 0,
         parseRequested: false,
         remark: null,
+        restricted: false,
         reason: 'Parsing has not been asked for.',
         waitingFor: 'Parsing has not been asked for.',
         fragmentCount: 0,
