@@ -112,6 +112,7 @@ it('takes the tokens that the service reports, and estimates those of a call tha
   ]);
   reported.end('left');
   expect(reported.tokens).toEqual({
+    billed: {},
     inputTokens: 7,
     outputTokens: 3,
     cachedTokens: 2,

@@ -164,7 +164,7 @@ function GrantsForm({ access: { type, id, name, levels, grants }, onClose }: For
               data={levels.map((one) => ({ value: one, label: t(`level.${one}`) }))}
               value={level}
               allowDeselect={false}
-              onChange={(chosen) => setLevel(subject, (chosen ?? level) as Level)}
+              onChange={(chosen) => setLevel(subject, chosen ?? level)}
             />
           </Group>
         ))}
