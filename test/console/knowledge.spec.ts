@@ -435,7 +435,7 @@ describeConsole('the pages of knowledge bases', () => {
     await page.getByRole('option', { name: 'greta (user)' }).click();
     await page.keyboard.press('Tab');
     await expectNoViolations(page);
-    await drawer.getByRole('textbox', { name: 'Level of greta (user)' }).click();
+    await drawer.getByRole('combobox', { name: 'Level of greta (user)' }).click();
     await page.getByRole('option', { name: 'Change' }).click();
     await drawer.getByRole('button', { name: 'Save access' }).click();
     await text('Saved. It applies from the next request on.').waitFor();
