@@ -290,7 +290,7 @@ describeConsole('providers, models, agents and home in the console', () => {
     done(await admin.put('/system/info', { id: baseId, share: 0 }));
     const page = await console.signedIn({ user: { name: 'agent-maker', password: PASSWORD } });
     await page.goto(`/agents/${id}`);
-    const alert = page.getByText('may no longer read these knowledge bases');
+    const alert = page.getByText('does not search these knowledge bases');
     await alert.waitFor();
     expect(await alert.innerText()).toContain('Lost handbook');
     await expectNoViolations(page);

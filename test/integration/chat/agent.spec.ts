@@ -65,6 +65,7 @@ describe('agents', () => {
 
       expect(created).toEqual({
         id: expect.any(Number),
+        level: 'manage',
         unreadableKnowledgeIds: [],
         agentName: 'Walrus',
         agentDescribe: 'Speaks',

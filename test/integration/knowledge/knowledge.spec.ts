@@ -103,6 +103,7 @@ describe('knowledge bases', () => {
           id: expect.any(Number),
           revision: 1,
           userId: library.owner.id,
+          level: 'manage',
           name,
           share: 0,
           description: '',
