@@ -34,6 +34,21 @@ function hasGrant(type: ResourceType, level: GrantLevel, { id, tenant, subjects 
       AND granted.level >= ${LEVELS[level]})`;
 }
 
+/**
+ * The same for some records, whose few grants are looked up by the record: for a user of 200 groups PostgreSQL would compare
+ * all grants of the tenant with them. It turns a scalar query into no join, and `|| ''` keeps it from looking up each
+ * subject instead (`npm run bench:grants`).
+ */
+function hasGrantOfFew(
+  type: ResourceType,
+  level: GrantLevel,
+  { id, tenant, subjects }: Places,
+): string {
+  return `(SELECT max(granted.level) FROM access_grant AS granted
+    WHERE granted.tenant_id = ${tenant} AND granted.resource_type = '${type}'
+      AND granted.resource_id = ${id} AND granted.subject || '' = ANY (${subjects}::text[])) >= ${LEVELS[level]}`;
+}
+
 /** The predicate for statements that are written by hand. */
 export function granted(type: ResourceType, level: GrantLevel, places: Places): string {
   return `(${places.subjects}::text[] IS NULL OR ${hasGrant(type, level, places)})`;
@@ -52,6 +67,7 @@ export function grantedTo(
   const subjects = comparedSubjects(caller);
   const limit = idsOfKey(caller, resourceOf(type).keyLimit);
   if (subjects === null && !limit && !ids) return {};
+  const predicate = ids ? hasGrantOfFew : hasGrant;
   // A statement may ask for several callers and levels.
   const who = `${level}${caller.userId}`;
   const sql = (id: string): string =>
@@ -60,7 +76,7 @@ export function grantedTo(
       ...(limit ? [`${id} = ANY (:limit${who})`] : []),
       ...(subjects === null
         ? []
-        : [hasGrant(type, level, { id, tenant: ':tenant', subjects: `:subjects${who}` })]),
+        : [predicate(type, level, { id, tenant: ':tenant', subjects: `:subjects${who}` })]),
     ].join(' AND ');
   const parameters = {
     tenant: caller.tenantId,

@@ -6,6 +6,7 @@ import { percentile } from '../retrieval/scores.mjs';
 import { withPlinth } from '../retrieval/stores.mjs';
 
 const TENANT = '000000';
+const USER = 1_000_000;
 const GROUPS = 10_000;
 const BASES = 1_000;
 const GROUPS_OF_USER = 200;
@@ -29,20 +30,15 @@ async function measure(app) {
   const { systemCaller } = await import('../../../dist/src/platform/access/index.js');
   const { KnowledgeService } = await import('../../../dist/src/knowledge/index.js');
   const database = app.get(Database);
-  const [{ id: userId }] = await database.query(
-    `INSERT INTO user_account (tenant_id, user_name, password_hash) VALUES ($1, 'bench', '') RETURNING id`,
-    [TENANT],
-  );
-  const bases = await fill(database);
-  const { groupIds } = bases;
-  const user = { ...systemCaller(TENANT, 0), userId, permissions: new Set() };
-  const subjects = ['tenant', `user:${userId}`, 'role:1'];
+  const { groupIds, reached } = await fill(database);
+  const user = { ...systemCaller(TENANT, 0), userId: USER, permissions: new Set() };
+  const subjects = ['tenant', `user:${USER}`, 'role:1'];
   const callers = {
     without: { ...user, subjects },
     with: { ...user, subjects: [...subjects, ...groupIds.map((id) => `group:${id}`)] },
   };
   const knowledge = app.get(KnowledgeService);
-  const ids = bases.reached.slice(0, SEARCHED);
+  const ids = reached.slice(0, SEARCHED);
   const work = {
     list: (caller) => knowledge.list(caller, { pageNum: 1, pageSize: 20 }),
     search: (caller) => knowledge.searchable(caller, ids),
@@ -87,7 +83,7 @@ async function fill(database) {
         WHERE place % 10 = 0`,
     [TENANT, bases.map(({ id }) => id), ids, GRANTS_OF_BASE, GROUPS],
   );
-  await database.query('ANALYZE access_grant');
+  await database.query('VACUUM ANALYZE access_grant, knowledge_base');
   const groupIds = ids.filter((_, at) => at % (GROUPS / GROUPS_OF_USER) === 0);
   return { groupIds, reached: bases.map(({ id }) => Number(id)).filter((_, at) => at % 10 === 9) };
 }
