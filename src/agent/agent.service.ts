@@ -7,7 +7,7 @@ import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
-import { Grants, LevelNeededError, mayPublish } from '../grant/index.js';
+import { Grants, LevelNeededError, mayPublish, requireMayPublish } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -207,7 +207,7 @@ export class AgentService {
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
     requireUnlimitedKey(caller, 'agents', msg`agents`);
     const { share = mayPublish(caller) ? 1 : 0, ...fields } = body;
-    if (share === 1) this.grants.requireMayPublish(caller);
+    if (share === 1) requireMayPublish(caller);
     const values = await this.valuesOf(caller, fields);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
@@ -261,7 +261,7 @@ export class AgentService {
   private async share(caller: Caller, id: number, share: number): Promise<void> {
     await this.reached(caller, id, 'manage');
     if (share === 0) return this.grants.withdraw(caller, 'agent', id);
-    this.grants.requireMayPublish(caller);
+    requireMayPublish(caller);
     await this.grants.publish(caller, 'agent', id, 'use');
   }
 

@@ -23,10 +23,10 @@ import {
   LEVELS,
   NoListError,
   NoManagerError,
-  PublishPermissionError,
   REACHED_TYPES,
   readSubject,
   RepeatedSubjectError,
+  requireMayPublish,
   resourceOf,
   SUBJECT_KINDS,
   TENANT_SUBJECT,
@@ -34,7 +34,6 @@ import {
   userSubject,
 } from './grant.rules.js';
 import type { ResourceType } from './grant.rules.js';
-import { mayPublish } from './grants.js';
 
 /** Subjects that a search answers. */
 const MAX_FOUND_SUBJECTS = 100;
@@ -81,8 +80,7 @@ export class AccessService {
         const subjects = changed.map(({ subject }) => subject);
         await this.grants.requireSubjects(tenantId, subjects);
         // The readers of a document never reach beyond those of its base.
-        const isPublished = !isDocument && subjects.includes(TENANT_SUBJECT);
-        if (isPublished && !mayPublish(caller)) throw new PublishPermissionError();
+        if (!isDocument && subjects.includes(TENANT_SUBJECT)) requireMayPublish(caller);
         await this.grants.put(caller, type, id, changed);
         await this.grants.remove(tenantId, type, id, removed);
         if (isDocument) await this.grants.restrict(tenantId, id, restricted);

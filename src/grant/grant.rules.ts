@@ -1,4 +1,4 @@
-import { isSuperAdmin } from '../platform/access/index.js';
+import { isSuperAdmin, mayAny } from '../platform/access/index.js';
 import type { Caller, CallerKey } from '../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { anyOf, msg } from '../platform/message/index.js';
@@ -21,7 +21,7 @@ export const SUBJECT = /^(tenant|(user|role|group):[1-9]\d{0,14})$/;
 /** The permission to grant the records that one manages to others. */
 export const MAY_GRANT = 'access:grant';
 /** The permission to grant records to every user of the tenant. */
-export const MAY_PUBLISH = 'access:publish';
+const MAY_PUBLISH = 'access:publish';
 
 /** A kind of records that are granted. */
 interface Resource {
@@ -119,6 +119,15 @@ export function comparedSubjects(caller: Grantee): readonly string[] | null {
   return isSuperAdmin(caller) ? null : caller.subjects;
 }
 
+export function mayPublish(caller: Caller): boolean {
+  return mayAny(caller, [MAY_PUBLISH]);
+}
+
+/** Throws PublishPermissionError. */
+export function requireMayPublish(caller: Caller): void {
+  if (!mayPublish(caller)) throw new PublishPermissionError();
+}
+
 export function userSubject(userId: number): string {
   return `user:${userId}`;
 }
@@ -191,7 +200,7 @@ export class NoListError extends InvalidInputError {
   }
 }
 
-export class PublishPermissionError extends ForbiddenError {
+class PublishPermissionError extends ForbiddenError {
   constructor() {
     super(
       msg`To give every user of the tenant access, you need the permission access:publish. Grant it to users, roles or groups instead, or ask an administrator.`,

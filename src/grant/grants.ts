@@ -6,9 +6,7 @@ import {
   comparedSubjects,
   LEVELS,
   MAY_GRANT,
-  MAY_PUBLISH,
   NoManagerError,
-  PublishPermissionError,
   ReadersPermissionError,
   resourceOf,
   TENANT_SUBJECT,
@@ -63,11 +61,6 @@ export class Grants {
     await this.repository.restrict(caller.tenantId, documentId, true);
   }
 
-  /** Throws PublishPermissionError. */
-  requireMayPublish(caller: Caller): void {
-    if (!mayPublish(caller)) throw new PublishPermissionError();
-  }
-
   /** The ids among these on which the caller has the level, within the limit of their API key. */
   async reachable(
     caller: Caller,
@@ -110,10 +103,6 @@ export class Grants {
 /** Whether a level is at least another. */
 function includes(level: GrantLevel, needed: GrantLevel): boolean {
   return LEVELS[level] >= LEVELS[needed];
-}
-
-export function mayPublish(caller: Caller): boolean {
-  return mayAny(caller, [MAY_PUBLISH]);
 }
 
 /** Whether the caller has one of the subjects of a record, as `subjectsByRecord` has them. */

@@ -6,6 +6,13 @@ export {
   readableDocument,
   readableDocuments,
 } from './grant.repository.js';
-export { comparedSubjects, LEVEL_NAMES, LevelNeededError, readReaders } from './grant.rules.js';
+export {
+  comparedSubjects,
+  LEVEL_NAMES,
+  LevelNeededError,
+  mayPublish,
+  readReaders,
+  requireMayPublish,
+} from './grant.rules.js';
 export type { Grantee, GrantLevel, ResourceType } from './grant.rules.js';
-export { Grants, isAmong, mayPublish } from './grants.js';
+export { Grants, isAmong } from './grants.js';

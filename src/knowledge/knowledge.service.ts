@@ -8,7 +8,7 @@ import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
-import { Grants, LevelNeededError } from '../grant/index.js';
+import { Grants, LevelNeededError, requireMayPublish } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
 import type {
   CreateKnowledgeBody,
@@ -75,7 +75,7 @@ export class KnowledgeService {
     const { tenantId } = caller;
     requireUnlimitedKey(caller, 'knowledgeBases', msg`knowledge bases`);
     const { share, ...values } = valuesOf(body);
-    if (share === 1) this.grants.requireMayPublish(caller);
+    if (share === 1) requireMayPublish(caller);
     return this.database.transaction(async () => {
       const notice = await this.check(caller, values);
       // The service itself (systemCaller) is not a user.
@@ -279,7 +279,7 @@ export class KnowledgeService {
   private async share(caller: Caller, id: number, share: number): Promise<void> {
     await this.managed(caller, id);
     if (share === 0) return this.grants.withdraw(caller, 'knowledge', id);
-    this.grants.requireMayPublish(caller);
+    requireMayPublish(caller);
     await this.grants.publish(caller, 'knowledge', id, 'read');
   }
 

@@ -12,9 +12,9 @@ import { FormDrawer } from '../ui/form';
 import { MemberPicker } from '../ui/member-picker';
 import { MenuItem } from '../ui/menu-item';
 import { Failure, RowsSkeleton } from '../ui/states';
+import type { Level } from './levels';
 
 type ResourceType = AccessView['type'];
-type Level = AccessView['levels'][number];
 
 interface GrantedRecord {
   readonly id: number;

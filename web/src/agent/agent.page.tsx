@@ -23,6 +23,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isChangeable } from '../access/levels';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { LinkButton } from '../ui/buttons';
@@ -134,7 +135,7 @@ function AgentForm({ agent, choices }: FormProps) {
   const navigate = useNavigate();
   const [failure, setFailure] = useState<unknown>();
   const mayEdit = may(agent ? 'agent:agent:edit' : 'agent:agent:add');
-  const isGranted = !agent || agent.level === 'write' || agent.level === 'manage';
+  const isGranted = !agent || isChangeable(agent.level);
   const canEdit = mayEdit && isGranted;
   const json = (value: string): string | null =>
     value.trim() === '' || isJson(value) ? null : t('jsonBroken');

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAccessDrawer } from '../access/access-drawer';
+import { isChangeable } from '../access/levels';
 import type { SearchParams } from '../app/search-params';
 import { EnabledSwitch } from '../ui/enabled-switch';
 import { useStatusFilter } from '../ui/filters';
@@ -119,9 +120,4 @@ export default function AgentsPage() {
       {access.drawer}
     </ListPage>
   );
-}
-
-/** Whether the grants of the user let them change the agent. */
-function isChangeable(level: AgentView['level']): boolean {
-  return level === 'write' || level === 'manage';
 }

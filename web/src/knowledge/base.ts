@@ -1,6 +1,7 @@
 import type { KnowledgeView } from '@plinth/client';
 import { queryOptions } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { isChangeable } from '../access/levels';
 import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 
@@ -26,7 +27,7 @@ export function useBaseAccess(base: KnowledgeView | undefined): Access {
   const { t } = useTranslation('knowledge');
   const { may } = useMe();
   if (!base) return { can: () => false, readOnly: undefined };
-  const mayChange = base.level === 'write' || base.level === 'manage';
+  const mayChange = isChangeable(base.level);
   const can = (permission: string): boolean => mayChange && may(permission);
   if (!mayChange) return { can, readOnly: t('readOnly.shared') };
   return { can, readOnly: may('system:info:edit') ? undefined : t('readOnly.permission') };
