@@ -6,7 +6,7 @@ const STEP_MS = FORM.period * 1_000;
 /** 160 bits, as RFC 4226 recommends (section 4, R6). */
 const SECRET_BYTES = 20;
 /** How many steps the clock of the device may be off. */
-const DRIFT_STEPS = 1;
+export const CLOCK_DRIFT = { steps: 1 };
 
 /** Random bytes in base32. */
 export function randomSecret(size = SECRET_BYTES): string {
@@ -21,6 +21,6 @@ export function enrolmentAddress(secret: string, userName: string): string {
 /** The time step that the code belongs to; undefined for a wrong code and one of another time. */
 export function stepOf(secret: string, code: string, now = Date.now()): number | undefined {
   const totp = new TOTP({ ...FORM, secret });
-  const delta = totp.validate({ token: code, timestamp: now, window: DRIFT_STEPS });
+  const delta = totp.validate({ token: code, timestamp: now, window: CLOCK_DRIFT.steps });
   return delta === null ? undefined : Math.floor(now / STEP_MS) + delta;
 }

@@ -16,6 +16,7 @@ import { Plinth } from '../../support/plinth.js';
 import { recordResponse } from '../../support/recorded-response.js';
 import type { Session } from '../../support/session.js';
 import { rowsOf } from '../../support/tables.js';
+import { eventually } from '../../support/wait.js';
 
 let simulator: Simulator;
 let plinth: Plinth;
@@ -262,10 +263,7 @@ describe('the sweep', () => {
     await sendChat(cal.session, { model: 'sim-chat', content: 'Hello' });
     const calls = async (): Promise<number> =>
       (await query('SELECT id FROM upstream_call WHERE user_id = $1', [cal.id])).length;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    for (let tries = 0; (await calls()) === 0 && tries < 100; tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await eventually(calls, (count) => count > 0);
     await setRules({ calls: 62 });
     await age(cal.id, 61);
     await sweep();
