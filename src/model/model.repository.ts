@@ -4,14 +4,14 @@ import type { FindOptionsWhere } from 'typeorm';
 import { CONFIG, TextSealer } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
-import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import { Model, ModelKey, storedCategory } from './model.entity.js';
 import { idsOfKey, mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { AMOUNTS, ModelPrice, PRICE_FIELDS, priceColumn } from '../usage/index.js';
+import { AMOUNTS, ModelPrice, PRICE_FIELDS } from '../usage/index.js';
 import { grantedTo } from '../grant/index.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
 
@@ -453,7 +453,7 @@ const LEAVE_LISTS = `
             WHERE NOT fallback = ANY ($2::bigint[]) ORDER BY place)
    WHERE tenant_id = $1 AND fallback_ids && $2::bigint[]`;
 
-const PRICE_COLUMNS = PRICE_FIELDS.map(priceColumn).join(', ');
+const PRICE_COLUMNS = PRICE_FIELDS.map(columnName).join(', ');
 /** The currency of the installation is stored as null: limits count that alone. */
 const PRICE_VALUES = PRICE_COLUMNS.replace('currency', 'nullif(currency, $4)');
 
@@ -462,7 +462,7 @@ const BEGIN_PRICES = `
     INSERT INTO model_price (tenant_id, model_id, model_name, ${PRICE_COLUMNS}, create_by)
     SELECT tenant_id, id, model_name, ${PRICE_VALUES}, $3
       FROM model
-     WHERE tenant_id = $1 AND id = $2 AND coalesce(${AMOUNTS.map(priceColumn).join(', ')}) IS NOT NULL
+     WHERE tenant_id = $1 AND id = $2 AND coalesce(${AMOUNTS.map(columnName).join(', ')}) IS NOT NULL
     RETURNING id)
   UPDATE model SET price_version = (SELECT id FROM version) WHERE tenant_id = $1 AND id = $2`;
 

@@ -10,7 +10,7 @@ export {
   ServiceTierFactors,
 } from './price.dto.js';
 export type { ContextTierBody, ServiceTierBody } from './price.dto.js';
-export { AMOUNTS, ModelPrice, PRICE_FIELDS, priceColumn, Prices } from './price.entity.js';
+export { AMOUNTS, ModelPrice, PRICE_FIELDS, Prices } from './price.entity.js';
 export type { LimitLeft, WorstCase } from './reservation.repository.js';
 export type { AuxiliaryKind, Feature, MediaUnits, ModelUser, UsageEntry } from './usage.entry.js';
 export { UsageLedger } from './usage.ledger.js';

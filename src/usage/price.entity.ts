@@ -79,11 +79,6 @@ export const PRICE_FIELDS = [
   ] as const),
 ] as const satisfies readonly (keyof Prices)[];
 
-/** The column of a field. */
-export function priceColumn(field: (typeof PRICE_FIELDS)[number]): string {
-  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 /** The prices of a model from one change to the next. Rows are never changed: recorded calls name theirs. */
 @Entity({ name: 'model_price' })
 export class ModelPrice extends Prices {

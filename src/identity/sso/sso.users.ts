@@ -262,12 +262,12 @@ export class SsoUsers {
     if (groups === undefined) return [];
     const before = [...(await this.groups.claimedOf(tenantId, ssoProvider, userId)).values()];
     const after = await this.groups.ensureClaimed(tenantId, ssoProvider, groups);
-    const joined = after.filter((id) => !before.includes(id));
-    const left = before.filter((id) => !after.includes(id));
-    if (joined.length + left.length === 0) return [];
-    await this.groups.removeMembers(tenantId, left, [userId]);
-    await this.groups.addMembers(tenantId, joined, [userId]);
-    const detail = { joinedGroups: joined, leftGroups: left, ssoProvider };
+    const joinedGroups = after.filter((id) => !before.includes(id));
+    const leftGroups = before.filter((id) => !after.includes(id));
+    if (joinedGroups.length + leftGroups.length === 0) return [];
+    await this.groups.removeMembers(tenantId, leftGroups, [userId]);
+    await this.groups.addMembers(tenantId, joinedGroups, [userId]);
+    const detail = { joinedGroups, leftGroups, ssoProvider };
     return [{ action: 'permission-change', target: 'user', id: userId, detail }];
   }
 
