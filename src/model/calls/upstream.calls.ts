@@ -48,6 +48,7 @@ import type {
 } from '../model.resolver.js';
 import {
   answersIn,
+  asksForHour,
   isOutputLimit,
   maxBodyTokens,
   maxInputTokens,
@@ -737,7 +738,7 @@ function worstOfBody(body: RelayedBody, { contextWindow }: ResolvedChatModel): W
 
 /** Services may write what they read to their caches; for an hour only where the request asks for it. */
 function cacheWriteOf(request: object): 'short' | 'hour' {
-  return JSON.stringify(request).includes('"ttl":"1h"') ? 'hour' : 'short';
+  return asksForHour(request) ? 'hour' : 'short';
 }
 
 function suitsCall(

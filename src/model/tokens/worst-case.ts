@@ -116,6 +116,15 @@ function isElsewhere(value: unknown, name = ''): boolean {
   return isRecord(value) && Object.entries(value).some(([at, field]) => isElsewhere(field, at));
 }
 
+/** Whether something in the value asks a service to cache it for an hour. */
+export function asksForHour(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some((one) => asksForHour(one));
+  return (
+    isRecord(value) &&
+    (value['ttl'] === '1h' || Object.values(value).some((one) => asksForHour(one)))
+  );
+}
+
 function ofValue(value: unknown): number {
   if (typeof value === 'string') return maxTextTokens(value);
   if (typeof value !== 'object' || value === null) return 1;
