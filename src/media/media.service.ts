@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import { ACCESS_LOST, OpenStreams } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { isUnavailable } from '../platform/database/index.js';
-import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { DomainError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
 import { currentRequest } from '../platform/http/index.js';
@@ -108,6 +109,7 @@ export class MediaService {
     private readonly tasks: TaskRepository,
     private readonly limiter: RateLimiter,
     private readonly calls: UpstreamCalls,
+    private readonly streams: OpenStreams,
   ) {
     this.limit = { name: 'media', points: MEDIA_LIMITS.requestsPerMinute, seconds: 60 };
     const { totalMs } = MEDIA_LIMITS;
@@ -249,9 +251,29 @@ export class MediaService {
   /**
    * The result of `image` or `speech`, waited for where it is a task of predictions. The task goes on when `signal` aborts.
    * Fails with MediaFailedError for a task that ends without a medium, or not within its time limit, in which a look
-   * at it may fail. Unless the service says that the task has failed, the error is final.
+   * at it may fail. Unless the service says that the task has failed, the error is final. ForbiddenError when the caller
+   * loses the right to the model.
    */
   async finished(
+    caller: Caller,
+    model: string,
+    created: MediaResultView,
+    disconnected: AbortSignal,
+  ): Promise<MediaResultView> {
+    if (!isTask(created) || isCompleted(created.status)) return withMedium(created);
+    const { id } = await this.find(caller, model, EVERY_TYPE);
+    const watched = this.streams.watch(caller, (now) => this.resolver.mayUse(now, id));
+    try {
+      const signal = AbortSignal.any([disconnected, watched.signal]);
+      return withMedium(await this.waited(caller, model, created, signal));
+    } catch (error) {
+      throw watched.signal.aborted ? new ForbiddenError(ACCESS_LOST) : error;
+    } finally {
+      watched.release();
+    }
+  }
+
+  private async waited(
     caller: Caller,
     model: string,
     created: MediaResultView,
@@ -268,7 +290,6 @@ export class MediaService {
       const task = { model, predictionId: result.id };
       result = (await this.lookAgain(caller, task, signal)) ?? result;
     }
-    if (result.url === null && result.dataUrl === null) throw unfinished(result);
     return result;
   }
 
@@ -386,6 +407,12 @@ export class MediaService {
   private logFailure(error: DomainError, about: object): void {
     this.logger.warn({ msg: 'Media request failed', ...about, err: error });
   }
+}
+
+/** The result; MediaFailedError for one without a medium. */
+function withMedium(result: MediaResultView): MediaResultView {
+  if (result.url === null && result.dataUrl === null) throw unfinished(result);
+  return result;
 }
 
 function isTask(result: MediaResultView): result is MediaResultView & { readonly id: string } {

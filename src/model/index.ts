@@ -11,7 +11,7 @@ export {
   EmbeddingModelChangedError,
 } from './embedding/embedding.client.js';
 export type { Embedded, EmbedOptions, WaitListener } from './embedding/embedding.client.js';
-export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
+export { ModelNotFoundError, ModelNotGrantedError, WrongCategoryError } from './model.errors.js';
 export {
   estimateMessagesTokens,
   estimateMessageTokens,

@@ -91,6 +91,7 @@ export class OpenAiCompletions {
     const streamable = { stream, ignored, failureEvent: openAiFailureEvent };
     const write: ReadCompletion['write'] = async (answer) => {
       const { signal, trail } = answer;
+      answer.mayGoOn = (now) => this.models.mayUse(now, model.id);
       const use = { caller, feature: 'chat', trail } as const;
       const writer = new TextCompletionWriter(request);
       for (const prompt of prompts) {

@@ -57,11 +57,12 @@ export class OpenAiTranscription {
   ): Promise<void> {
     const request = parameters(transcriptionRequest, body);
     const { model, response_format: format, stream, ...further } = request;
-    await this.models.resolveMedia(caller, model, ['transcription']);
+    const { id } = await this.models.resolveMedia(caller, model, ['transcription']);
     const [file] = files.filter(({ fieldname }) => fieldname === 'file');
     if (!file) throw new ParameterError('file', msg`The parameter ${'file'} is required.`);
     const streamable = { stream, failureEvent: openAiFailureEvent };
     await this.answers.respond(caller, streamable, response, async (answer) => {
+      answer.mayGoOn = (now) => this.models.mayUse(now, id);
       const onEvent = (piece: TranscriptEvent): Promise<void> => answer.write(dataEvent(piece));
       const sound = {
         model,

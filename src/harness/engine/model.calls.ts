@@ -508,8 +508,7 @@ function callFailure(
   { signal, cause }: RunLease,
   error: unknown,
 ): UpstreamError | LimitReachedError {
-  const isLost = signal.aborted && cause !== 'stopping' && cause !== 'cancelled';
-  if (isLost) throw error;
+  if (signal.aborted && cause === 'lost') throw error;
   if (error instanceof UpstreamError || error instanceof LimitReachedError) return error;
   throw error;
 }

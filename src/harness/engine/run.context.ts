@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DomainError } from '../../platform/error/index.js';
+import { OpenStreams } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Lease } from '../../platform/lease/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { ModelUser } from '../../usage/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/run.state.js';
 import type { RunClaim } from '../protocol/run.state.js';
 import { mayContinue } from '../protocol/policy.js';
@@ -31,7 +31,7 @@ export interface RunContext {
   run: HarnessRun;
   readonly workspace: Workspace;
   /** The user of the run, as of the claim. */
-  readonly caller: ModelUser;
+  readonly caller: Caller;
   /** The model, resolved again before each call. */
   model: ResolvedChatModel;
   readonly skills: RunSkills;
@@ -47,8 +47,11 @@ export interface RunContext {
   secrets: readonly string[];
 }
 
-/** Reason why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */
-export type StopCause = 'lost' | 'cancelled' | 'stopping';
+/**
+ * Reason why the work for a run must end: another owner has the lease, the run is cancelled, the process stops, or the user
+ * has lost a right that the run needs.
+ */
+export type StopCause = 'lost' | 'cancelled' | 'stopping' | 'revoked';
 
 /** Renews the lease; undefined when it is lost. */
 export type Renew = () => Promise<{ cancelRequested: boolean } | undefined>;
@@ -95,7 +98,7 @@ export class RunLease {
     return this.working.signal;
   }
 
-  /** The same, but a stop of the process leaves 10 seconds: for what has an effect. */
+  /** The same, but a stop of the process leaves 10 seconds, and a revoked right all the time: for what has an effect. */
   get effectSignal(): AbortSignal {
     return this.acting.signal;
   }
@@ -108,6 +111,11 @@ export class RunLease {
   /** Renews now, and so learns of a cancel. */
   check(): void {
     void this.renewal.renewNow();
+  }
+
+  /** The user has lost a right that the run needs: a call of the model ends, a tool call that has begun is completed. */
+  revoke(): void {
+    this.stop('revoked');
   }
 
   /** Waits for a renewal that is under way, but not for one that comes too late. */
@@ -124,11 +132,11 @@ export class RunLease {
 
   /** A later cause that is stronger replaces an earlier one: what is lost must not be written to. */
   private stop(cause: StopCause): void {
-    const strength: readonly StopCause[] = ['stopping', 'cancelled', 'lost'];
+    const strength: readonly StopCause[] = ['revoked', 'stopping', 'cancelled', 'lost'];
     if (this.stopped && strength.indexOf(cause) <= strength.indexOf(this.stopped)) return;
     this.stopped = cause;
     this.working.abort();
-    if (cause !== 'stopping') this.acting.abort();
+    if (cause === 'cancelled' || cause === 'lost') this.acting.abort();
   }
 }
 
@@ -170,6 +178,7 @@ export class RunOpener {
     private readonly skills: HarnessSkills,
     private readonly sandbox: Sandbox,
     private readonly mask: SecretMask,
+    private readonly streams: OpenStreams,
   ) {}
 
   /** The caller closes it. Undefined when the session is gone; WorkspaceRefusedError or WorkspaceGoneError. */
@@ -183,10 +192,25 @@ export class RunOpener {
     return Workspace.open(root, workspaceIdentity);
   }
 
+  /** The user of the run and its model as of now. PermissionRevokedError, and as resolving a model fails. */
+  async modelOf(run: HarnessRun): Promise<Pick<RunContext, 'caller' | 'model'>> {
+    const caller = await callerOf(this.callers, run);
+    return { caller, model: await this.models.resolveChat(caller, run.modelName) };
+  }
+
+  /** Revokes the lease when the user loses a right that the run needs; the answer ends that. */
+  watch({ caller, model, run, lease }: RunContext): () => void {
+    const { signal, release } = this.streams.watch(
+      caller,
+      async (now) => mayContinue(now, run) && this.models.mayUse(now, model.id),
+    );
+    signal.addEventListener('abort', () => lease.revoke(), { once: true });
+    return release;
+  }
+
   async contextOf(claimed: ClaimedRun): Promise<RunContext> {
     const { lease, run, workspace } = claimed;
-    const caller = await callerOf(this.callers, run);
-    const model = await this.models.resolveChat(caller, run.modelName);
+    const { caller, model } = await this.modelOf(run);
     const { credential } = model.connection;
     this.mask.learn([credential ?? '']);
     const skills = await this.skills.of(lease.claim, workspace.root, lease.signal);

@@ -10,11 +10,12 @@ import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
-import { english, msg } from '../../platform/message/index.js';
+import { english, msg, sentences } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { LimitReachedError } from '../../usage/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
+import { ModelNotGrantedError } from '../../model/index.js';
 import { ContextOverflowError } from '../context/compaction.js';
 import { ContextBuilder } from '../context/context.builder.js';
 import type { ModelRequest } from '../context/context.builder.js';
@@ -56,6 +57,11 @@ const MAX_STEPS_WITHOUT_OUTCOME = 3;
 /** Maximum number of consecutive unusable answers; then the run ends. */
 const MAX_UNUSABLE = 5;
 
+/** Why a run is suspended other than for a tool call: its model service or the user's access to the model is missing. */
+type SuspensionCode = 'model_unavailable' | 'access_lost';
+
+const RESUME_WITH_ACCESS = msg`What the run did is kept: resume it when you have access again.`;
+
 /** Results of a model call other than an overflow. */
 type EndedCall = Exclude<ModelResult, { readonly kind: 'overflow' }>;
 
@@ -95,7 +101,13 @@ export class RunLoop {
     await closing(opened, async (workspace) => {
       const claimed = { lease, run, workspace };
       if (!(await this.recovery.reconcile(claimed))) return;
-      await this.loop(await this.opener.contextOf(claimed));
+      const context = await this.opener.contextOf(claimed);
+      const release = this.opener.watch(context);
+      try {
+        await this.loop(context);
+      } finally {
+        release();
+      }
     });
   }
 
@@ -114,7 +126,7 @@ export class RunLoop {
         if (!(await this.recovery.reconcile(context))) return;
       }
     }
-    await this.leave(lease);
+    await this.leave(lease, context.run);
   }
 
   /** The tool calls that are open, or else one call of the model. */
@@ -188,7 +200,7 @@ export class RunLoop {
         await this.model.recordUnusable(context, result);
         return 'next';
       case 'unavailable':
-        await this.suspend(context.lease, result.error.userMessage);
+        await this.suspend(context.lease, 'model_unavailable', result.error.userMessage);
         return 'parked';
       case 'refused':
         return this.end(context.lease, refusalEnd(result.error));
@@ -233,8 +245,7 @@ export class RunLoop {
     });
   }
 
-  private async suspend(lease: RunLease, message: Message): Promise<void> {
-    const code = 'model_unavailable';
+  private async suspend(lease: RunLease, code: SuspensionCode, message: Message): Promise<void> {
     await this.store.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('PROVIDER');
@@ -256,14 +267,29 @@ export class RunLoop {
     await this.store.ledger.asOwner(lease.claim, (writer) => this.ending.cancel(writer));
   }
 
-  /** Ends a cancelled run, or gives it back because the process stops. A lost run belongs to another process. */
-  private async leave(lease: RunLease): Promise<void> {
+  /**
+   * Ends a cancelled run, gives it back because the process stops, or suspends or ends it because of a lost right. A lost run
+   * belongs to another process.
+   */
+  private async leave(lease: RunLease, run: HarnessRun): Promise<void> {
     if (lease.cause === 'cancelled') await this.cancel(lease);
-    if (lease.cause === 'stopping') await this.giveBack(lease);
+    if (lease.cause === 'stopping') await this.giveBack(lease, 'server_restart');
+    if (lease.cause === 'revoked') await this.leaveRevoked(lease, run);
+  }
+
+  /** The right may be back by now. */
+  private async leaveRevoked(lease: RunLease, run: HarnessRun): Promise<void> {
+    try {
+      await this.opener.modelOf(run);
+    } catch (error) {
+      await this.stop(lease, run, error);
+      return;
+    }
+    await this.giveBack(lease, 'resumed');
   }
 
   /** Queues the run for another process. One with a tool call that has begun is left to recovery as it is. */
-  private async giveBack(lease: RunLease): Promise<void> {
+  private async giveBack(lease: RunLease, reason: QueueReason): Promise<void> {
     await this.store.ledger.asOwner(lease.claim, async (writer) => {
       if (writer.current.cancelRequested) {
         await this.ending.cancel(writer);
@@ -272,7 +298,7 @@ export class RunLoop {
       const open = await this.store.effects.unanswered(writer.run);
       if (open.some(({ state }) => state === 'STARTED')) return;
       if (writer.current.recovering) return;
-      writer.enqueue('server_restart');
+      writer.enqueue(reason);
     });
   }
 
@@ -290,14 +316,21 @@ export class RunLoop {
     try {
       // The cancel was seen under the run's lock, before a renewal reported it.
       if (error instanceof CancelRequestedError) await this.cancel(lease);
-      else if (lease.cause) await this.leave(lease);
-      else if (error instanceof ProviderUnavailableError)
-        await this.suspend(lease, error.userMessage);
-      else await this.end(lease, this.endOf(run, error));
+      else if (lease.cause) await this.leave(lease, run);
+      else await this.stop(lease, run, error);
     } catch (failure) {
       // The run stays leased until its lease ends; then it is claimed again.
       this.logger.error({ msg: 'Failed to end run', runId, err: failure, cause: error });
     }
+  }
+
+  /** Suspends a run that can be resumed once the cause is gone, and ends any other. */
+  private async stop(lease: RunLease, run: HarnessRun, error: unknown): Promise<void> {
+    if (error instanceof ProviderUnavailableError)
+      await this.suspend(lease, 'model_unavailable', error.userMessage);
+    else if (error instanceof ModelNotGrantedError)
+      await this.suspend(lease, 'access_lost', sentences([error.userMessage, RESUME_WITH_ACCESS]));
+    else await this.end(lease, this.endOf(run, error));
   }
 
   private endOf(run: HarnessRun, error: unknown): RunEnd {

@@ -35,6 +35,9 @@ const MAX_CACHED_USER_COUNT = 10_000;
 /** Limit of the subjects of all cached users together, about 20 MB. */
 const MAX_CACHED_SUBJECT_COUNT = 500_000;
 
+/** In place of a sign-in in callers that `UserCallers` makes. */
+const NO_SIGN_IN = 'job';
+
 /** Creates callers from users, for jobs and commands, which have no sign-in. */
 @Injectable()
 export class UserCallers {
@@ -96,7 +99,7 @@ export class UserCallers {
       clientId: 'job',
       origin: 'job',
       inline: NOTHING_INLINE,
-      loginSessionId: 'job',
+      loginSessionId: NO_SIGN_IN,
       permissions: grants.permissions,
       roleKeys: grants.roleKeys,
       subjects: grants.subjects,
@@ -162,6 +165,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
     const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
+    if (id === NO_SIGN_IN) return this.users.find(caller);
     const key = { id, tenantId, userId, clientId };
     const session = await inTenant(tenantId, () => this.current(key, validUntil));
     return session && { ...session.caller, origin: caller.origin };

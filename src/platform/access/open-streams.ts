@@ -12,8 +12,11 @@ export type StreamEnd = 'signed-out' | 'access-lost' | 'shutdown';
 /** What a stream that ends as `access-lost` says. */
 export const ACCESS_LOST = msg`You may no longer use what this answer needs, so it stops here. Choose another model, agent or knowledge base.`;
 
-/** Streams are limited by kind: following runs leaves a user's chat streams alone. */
-export type StreamKind = 'chat' | 'harness';
+/**
+ * Streams are limited by kind: following runs leaves a user's chat streams alone. `work` is watched work without a stream of
+ * its own; it is not limited.
+ */
+export type StreamKind = 'chat' | 'harness' | 'work';
 
 /** The place of a stream among those that its user may have open. Its owner must release it when the stream ends. */
 export class StreamPlace {
@@ -50,6 +53,13 @@ export interface StreamLimit {
   readonly kind?: StreamKind;
   /** The stream has no end of its own, so a stop of the process does not wait for it; its client opens it again. */
   readonly endless?: boolean;
+}
+
+/** Work whose caller may lose the right to it. */
+export interface WatchedWork {
+  /** Aborts when the caller is gone or may no longer go on. A stop of the process is announced in other ways. */
+  readonly signal: AbortSignal;
+  readonly release: () => void;
 }
 
 /** Interval of checking open streams against the database without an event. */
@@ -106,7 +116,16 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   get size(): number {
-    return this.streams.size;
+    return [...this.streams].filter(({ kind }) => kind !== 'work').length;
+  }
+
+  /** Checks work as open streams are checked, by `mayGoOn` alone: its caller may be one of a job. Release it at the end. */
+  watch(caller: Caller, mayGoOn: NonNullable<StreamPlace['mayGoOn']>): WatchedWork {
+    const lost = new AbortController();
+    const place = this.add(caller, 'work', false);
+    place.mayGoOn = mayGoOn;
+    place.onEnd((why) => why !== 'shutdown' && lost.abort());
+    return { signal: lost.signal, release: place.release };
   }
 
   /**
@@ -118,6 +137,10 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     { perUser, kind = 'chat', endless = false }: StreamLimit,
   ): StreamPlace | undefined {
     if (this.countOf(caller, kind) >= perUser) return undefined;
+    return this.add(caller, kind, endless);
+  }
+
+  private add(caller: Caller, kind: StreamKind, endless: boolean): StreamPlace {
     const release = (): void => {
       clearTimeout(place.expiry);
       this.streams.delete(place);
@@ -156,14 +179,17 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async check(tenantId?: string): Promise<void> {
-    const bySession = new Map<string, StreamPlace[]>();
+    const byCaller = new Map<string, StreamPlace[]>();
     for (const stream of this.streams) {
-      if (tenantId !== undefined && stream.caller.homeTenantId !== tenantId) continue;
-      const group = bySession.get(stream.caller.loginSessionId);
+      const { homeTenantId, tenantId: actingTenant, loginSessionId, userId } = stream.caller;
+      // Grants are of the tenant in which a super administrator works.
+      if (tenantId !== undefined && ![homeTenantId, actingTenant].includes(tenantId)) continue;
+      const key = `${loginSessionId} ${userId} ${actingTenant}`;
+      const group = byCaller.get(key);
       if (group) group.push(stream);
-      else bySession.set(stream.caller.loginSessionId, [stream]);
+      else byCaller.set(key, [stream]);
     }
-    for (const group of bySession.values()) await this.checkGroup(group);
+    for (const group of byCaller.values()) await this.checkGroup(group);
   }
 
   private async checkGroup(group: readonly StreamPlace[]): Promise<void> {
@@ -173,9 +199,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
       const { caller } = first;
       const now = await (caller.apiKey ? this.keys : this.callers).refresh(caller);
       for (const stream of group) {
-        const { permissions } = stream.caller;
-        if (!now || [...permissions].some((one) => !now.permissions.has(one)))
-          stream.end('signed-out');
+        if (!now || hasLostPermission(stream, now)) stream.end('signed-out');
         else if (await inTenant(now.tenantId, () => stream.mayGoOn?.(now) ?? true))
           this.watchExpiry(stream, now);
         else stream.end('access-lost');
@@ -185,4 +209,9 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
       if (!isOutage(error)) this.logger.warn({ msg: 'Failed to check open streams', err: error });
     }
   }
+}
+
+/** Work decides itself which permissions it needs. */
+function hasLostPermission({ kind, caller }: StreamPlace, now: Caller): boolean {
+  return kind !== 'work' && [...caller.permissions].some((one) => !now.permissions.has(one));
 }

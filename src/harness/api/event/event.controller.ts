@@ -40,7 +40,7 @@ import { EventFeed } from './event.feed.js';
 import { EventStream } from './event.stream.js';
 import { EventView, toEventView } from './event.view.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';
-import { RunService } from '../run/run.service.js';
+import { maySee, RunService } from '../run/run.service.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import { EventRepository } from '../../store/event.repository.js';
@@ -127,6 +127,7 @@ export class EventController {
     const position = Math.max(afterSequence, sequenceOf(lastEventId));
     const { run } = await this.runs.ownRun(caller, sid, rid);
     const { place, leave } = this.admit(caller, rid);
+    place.mayGoOn = async (now) => maySee(now, run);
     const stream = new EventStream(this.feed, place, response, {
       synced: (_, last) => `: sync ${last}\n\n`,
     });
@@ -278,9 +279,14 @@ export class FollowController {
       this.bus.onResumed(stream.recount),
     ];
     const timer = setInterval(stream.recount, COUNT_MS).unref();
+    // Runs of another tenant end the stream of a super administrator who has left it.
+    const followedRuns: Pick<HarnessRun, 'tenantId' | 'userId'>[] = [{ tenantId, userId }];
+    place.mayGoOn = async (now) => followedRuns.every((run) => maySee(now, run));
     try {
       for (const [at, requested] of runs.entries()) {
-        stream.follow(await this.ownRun(caller, requested, at), requested.afterSequence ?? 0);
+        const run = await this.ownRun(caller, requested, at);
+        followedRuns.push(run);
+        stream.follow(run, requested.afterSequence ?? 0);
       }
       await stream.write((error) => {
         this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });

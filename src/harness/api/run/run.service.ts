@@ -220,6 +220,14 @@ const CALL = {
 /** Result of a probe; unclear when the answer proves neither. */
 type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
 
+/** Whether a session or run is the caller's, or the caller is a super administrator who acts in its tenant. */
+export function maySee(
+  caller: Caller,
+  { tenantId, userId }: Pick<HarnessRun, 'tenantId' | 'userId'>,
+): boolean {
+  return tenantId === caller.tenantId && (userId === caller.userId || isSuperAdmin(caller));
+}
+
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
@@ -247,8 +255,7 @@ export class RunService {
   /** The session, deleted or not; NotFoundError unless the caller may see it. */
   async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
     const session = await this.sessions.find(caller.tenantId, sessionId);
-    const mayRead = session && (session.userId === caller.userId || isSuperAdmin(caller));
-    if (!mayRead) throw new SessionNotFoundError();
+    if (!session || !maySee(caller, session)) throw new SessionNotFoundError();
     return session;
   }
 

@@ -75,6 +75,8 @@ export const harness = {
   'The model kept calling tools that were not offered to it, and each call was refused. Changes and commands need an approved plan and a permission mode that allows them.':
     '模型一再调用未提供给它的工具，每次调用都被拒绝。更改文件和执行命令需要已批准的计划，以及允许这些操作的权限模式。',
   'The model repeats the same calls without progress.': '模型重复相同的调用，没有进展。',
+  'What the run did is kept: resume it when you have access again.':
+    '运行已完成的内容会保留：重新获得访问权限后即可恢复运行。',
   'The user no longer has the permission for this run. Ask an administrator, then start a new run.':
     '该用户已没有此运行所需的权限。请联系管理员，然后开始新的运行。',
   'The run failed because of an internal error; see the server log for run {0}. Changes made so far are kept and can be undone; start a new run to continue.':
