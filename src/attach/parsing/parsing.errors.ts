@@ -27,7 +27,7 @@ export class SourceElsewhereError extends InvalidInputError {
 
   constructor({ processes }: ContentMissingError) {
     super(
-      msg`The source file was not found for an hour: ${processes}. Ask the operator to check that both use the same DATA_DIR, then parse the document again.`,
+      msg`The source file was not found for an hour: ${processes}. Ask the operator to check that both use the same DATA_DIR or STORAGE_URL, then parse the document again.`,
     );
     this.waitingFor = msg`The source file is not found: ${processes}.`;
   }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   address,
   baseAddress,
+  bucketAddress,
   commaList,
   count,
   hostList,
@@ -52,10 +53,15 @@ export const variables = {
     description: 'PostgreSQL 15 or newer; unset means the embedded database in DATA_DIR',
     secret: true,
   }),
+  STORAGE_URL: variable(bucketAddress.optional(), {
+    example: 's3://plinth/production?region=eu-central-1',
+    description:
+      'Object storage of uploaded files and of kept contents of the harness, as s3://bucket/prefix with the parameters endpoint, region, pathStyle=true, sse (AES256, aws:kms, aws:kms:dsse) and kmsKey; credentials from the environment, files or role of the process as the AWS SDK finds them; unset: DATA_DIR',
+  }),
   INSTALLATION_RENEW: variable(z.uuid('must be the id of an installation').optional(), {
     example: '018f6a2e-0000-7000-8000-000000000000',
     description:
-      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one. While it is set, collections in Qdrant that are marked with this id, or have no mark, are taken over: remove it after the start',
+      'The present id of the installation, as a refused start or the log names it: this start gives the database and its file storage a new one. While it is set, collections in Qdrant that are marked with this id, or have no mark, are taken over: remove it after the start',
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
   REDIS_URL: variable(url('redis:', 'rediss:'), {
@@ -361,6 +367,7 @@ export const variableGroups = {
     'REDIS_URL',
     'QDRANT_URL',
     'QDRANT_API_KEY',
+    'STORAGE_URL',
     'SECRET_KEY',
     'ADMIN_PASSWORD',
     'PUBLIC_URL',

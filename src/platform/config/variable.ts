@@ -172,3 +172,77 @@ export const count = (value: number, description: string, max = 1_000_000): Vari
     example: String(value),
     description,
   });
+
+/** A bucket of an object storage that speaks the protocol of Amazon S3. */
+export interface ObjectStorageAddress {
+  readonly bucket: string;
+  /** Prefix of every name, empty or with a slash at its end. */
+  readonly prefix: string;
+  /** The server; undefined for Amazon S3. */
+  readonly endpoint?: string | undefined;
+  /** Undefined for that of the environment. */
+  readonly region?: string | undefined;
+  /** Whether the bucket is in the path of an address, and not in its host name. */
+  readonly pathStyle: boolean;
+  readonly encryption?: 'AES256' | 'aws:kms' | 'aws:kms:dsse' | undefined;
+  readonly kmsKey?: string | undefined;
+}
+
+const bucketQuery = z.strictObject({
+  endpoint: z
+    .string()
+    .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), {
+      error: 'endpoint must be an address starting with http:// or https://',
+    })
+    .optional(),
+  region: z
+    .string()
+    .regex(/^[\w-]+$/, 'region must be a name such as eu-central-1')
+    .optional(),
+  pathStyle: z.enum(['true', 'false'], { error: 'pathStyle must be true or false' }).optional(),
+  sse: z
+    .enum(['AES256', 'aws:kms', 'aws:kms:dsse'], {
+      error: 'sse must be AES256, aws:kms or aws:kms:dsse',
+    })
+    .optional(),
+  kmsKey: z.string().min(1).optional(),
+});
+
+/** `s3://bucket/prefix?endpoint=…&region=…&pathStyle=true&sse=aws:kms&kmsKey=…` */
+export const bucketAddress: z.ZodType<ObjectStorageAddress> = z
+  .string()
+  .transform((value, context): ObjectStorageAddress => {
+    const fail = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    const [, bucket, path = '', query = ''] =
+      /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/([\w./-]*))?(?:\?(.*))?$/.exec(value) ?? [];
+    if (bucket === undefined) {
+      return fail(
+        'must be s3:// with the name of a bucket, then a prefix of letters, digits and . _ - /; credentials are not part of it',
+      );
+    }
+    const parameters = bucketQuery.safeParse(Object.fromEntries(new URLSearchParams(query)));
+    if (!parameters.success) {
+      return fail(parameters.error.issues.map(({ message }) => message).join(', '));
+    }
+    const { endpoint, region, pathStyle, sse, kmsKey } = parameters.data;
+    if (kmsKey !== undefined && !sse?.startsWith('aws:kms')) {
+      return fail('kmsKey needs sse=aws:kms or aws:kms:dsse');
+    }
+    const names = path.split('/').filter((name) => name !== '');
+    if (names.some((name) => name === '.' || name === '..')) {
+      return fail('must have no . or .. in its prefix');
+    }
+    return {
+      bucket,
+      prefix: names.map((name) => `${name}/`).join(''),
+      endpoint,
+      // Servers other than Amazon's mostly have no regions, but a signature names one.
+      region: region ?? (endpoint === undefined ? undefined : 'us-east-1'),
+      pathStyle: pathStyle === 'true',
+      encryption: sse,
+      kmsKey,
+    };
+  });

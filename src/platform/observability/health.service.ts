@@ -39,6 +39,7 @@ class ChecksView extends View({
   store: object(CheckView, { description: 'kind: embedded or postgresql' }),
   queue: object(CheckView, { description: 'kind: in process or redis' }),
   vectorStore: object(CheckView, { description: 'kind: pgvector, qdrant or exact' }),
+  files: object(CheckView, { description: 'kind: local or s3' }),
 }) {}
 
 export class ReadyView extends View({
@@ -83,7 +84,8 @@ export class HealthService {
     // Concurrent probes share one check, so that this public route cannot load the stores.
     this.running ??= this.checkAll().finally(() => (this.running = undefined));
     const checks = await this.running;
-    const statuses = [checks.store, checks.queue, checks.vectorStore].map(({ status }) => status);
+    const { store, queue, vectorStore, files } = checks;
+    const statuses = [store, queue, vectorStore, files].map(({ status }) => status);
     const worst = (['down', 'degraded'] as const).find((status) => statuses.includes(status));
     return { status: this.shutdown.stopping ? 'stopping' : (worst ?? 'up'), checks };
   }
@@ -91,7 +93,18 @@ export class HealthService {
   private async checkAll(): Promise<ReadyView['checks']> {
     const [store, queue, qdrant] = await Promise.all([this.store(), this.queue(), this.qdrant()]);
     const vectorStore = qdrant ?? { ...store, kind: this.vectorStore };
-    return { store, queue, vectorStore: await this.withNotice(vectorStore, store) };
+    return {
+      store,
+      queue,
+      vectorStore: await this.withNotice(vectorStore, store),
+      files: this.files(),
+    };
+  }
+
+  /** What the last call or probe of the files has shown. Without them everything else works, so that their loss takes no process out of service. */
+  private files(): CheckView {
+    const kind = this.config.STORAGE_URL ? 's3' : 'local';
+    return { ...stateOf(this.dependencies.of('files')), kind };
   }
 
   private async withNotice(vectorStore: CheckView, store: CheckView): Promise<CheckView> {

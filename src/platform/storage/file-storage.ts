@@ -1,27 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  access,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { performance } from 'node:perf_hooks';
-import { addAbortSignal, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Request } from 'express';
 import type { StorageEngine } from 'multer';
 import { StorageRepository } from './storage.repository.js';
-import { msg } from '../message/index.js';
-import type { Dependency } from '../dependency/index.js';
-import { NotFoundError, UnavailableError } from '../error/index.js';
-import { isMissing } from '../filesystem/index.js';
 import { FileTooLargeError } from './storage.errors.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
@@ -77,254 +59,71 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** The folder of unfinished files, beside the others because a rename within one file system is atomic. */
-const UNFINISHED = 'unfinished';
+/** Small objects by name, in a storage that the processes of an installation share over the network. */
+export interface NamedObjects {
+  /** The bytes; undefined where there is no such object. */
+  get(name: string): Promise<Buffer | undefined>;
+  /** Replaces the object as a whole: a reader sees the former bytes or these. */
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  stat(name: string): Promise<NamedObject | undefined>;
+  /** All objects whose names begin so, by name. */
+  list(prefix: string): AsyncGenerator<NamedObject>;
+  /** Removes the object; a missing one is not an error. */
+  remove(name: string): Promise<void>;
+}
 
-/** The folder of files in quarantine, beside the others for the same reason. Their times are those at which they were set aside. */
-const QUARANTINE = 'quarantine';
-
-/** Errors of the file system that say nothing about the file: a full, failing or unmounted disk, or a missing right. */
-const OUTAGES = new Set(
-  'EACCES EDQUOT EHOSTDOWN EIO ENODEV ENOSPC ENOTCONN ENOTDIR ENXIO EPERM EROFS ESTALE ETIMEDOUT'.split(
-    ' ',
-  ),
-);
+export interface NamedObject {
+  readonly name: string;
+  readonly byteSize: number;
+  readonly writtenAt: Date;
+}
 
 /**
- * The content of files, in a directory that only the user of the process may read. Keys come from FileKeys, never from a user; a
- * key of another form is an error. A key is written once, so its content never changes. UnavailableError where the storage itself
- * fails: full, read-only, gone.
+ * The content of files: on the local disk, or in an object storage (STORAGE_URL). Keys come from FileKeys, never from a
+ * user; a key of another form is an error. A key is written once, so its content never changes. UnavailableError where
+ * the storage itself fails: full, read-only, away, without rights.
  */
-export class FileStorage {
+export abstract class FileStorage {
   /** The name of the storage in the record of a file. */
-  readonly service = 'local';
-
-  constructor(
-    private readonly root: string,
-    private readonly dependency: Dependency,
-  ) {
-    dependency.probeWith(() => this.probe());
-  }
+  abstract readonly service: 'local' | 's3';
+  /** The setting and its value, for messages to the operator. */
+  abstract readonly place: string;
+  /** Undefined on the local disk, where the rest of DATA_DIR is shared in the same way. */
+  abstract readonly objects: NamedObjects | undefined;
 
   /**
    * Stores and hashes the source as a stream, never the whole file in memory. Resolves when the file is visible to every
-   * reader. On any failure (too large, aborted, source error) it rejects, stores nothing under the key and destroys the
+   * reader. On any failure (too large, aborted, source error) it rejects, shows no part of the file and destroys the
    * source.
    */
-  async write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile> {
-    const beganAt = performance.now();
-    const file = await this.reportingOutages(() => this.writeFile(key, source, options));
-    this.dependency.succeeded(beganAt);
-    return file;
-  }
-
-  private async writeFile(
-    key: string,
-    source: Readable,
-    options: WriteOptions,
-  ): Promise<WrittenFile> {
-    const target = this.pathOf(key);
-    const unfinished = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
-    try {
-      for (const path of [target, unfinished]) {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      }
-      const file = await writeNew(unfinished, source, options);
-      await rename(unfinished, target);
-      await flush(dirname(target));
-      return file;
-    } catch (error) {
-      source.destroy();
-      for (const path of [unfinished, target]) await rm(path, { force: true });
-      throw error;
-    }
-  }
+  abstract write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile>;
 
   /**
    * The content, or the part of it that lies in the range; NotFoundError before the first byte when there is none. The
-   * caller reads it to the end or destroys it. A file in quarantine is put back first: who reads it has a record of it.
+   * caller reads it to the end or destroys it. A file in quarantine can be read: who reads it has a record of it.
    */
-  async read(key: string, range?: ByteRange): Promise<Readable> {
-    const path = this.pathOf(key);
-    const handle = await this.reportingOutages(() => open(path, 'r')).catch(
-      async (error: unknown) => {
-        if (!isMissing(error)) throw error;
-        await this.restore(key);
-        return this.reportingOutages(() => open(path, 'r')).catch((second: unknown) => {
-          throw isMissing(second) ? new NotFoundError(msg`The file`) : second;
-        });
-      },
-    );
-    // The end of a stream of Node is inclusive.
-    return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
-  }
+  abstract read(key: string, range?: ByteRange): Promise<Readable>;
 
   /** Removes the file, also from the quarantine; a missing one is not an error. */
-  async remove(key: string): Promise<void> {
-    for (const path of [this.pathOf(key), this.asidePathOf(key)]) {
-      await this.reportingOutages(() => rm(path, { force: true }));
-    }
-  }
+  abstract remove(key: string): Promise<void>;
 
   /** Sets the file aside; a missing one is not an error. */
-  async quarantine(key: string): Promise<void> {
-    const path = this.pathOf(key);
-    const aside = this.asidePathOf(key);
-    await mkdir(dirname(aside), { recursive: true, mode: 0o700 });
-    await ifThere(async () => {
-      const now = new Date();
-      await utimes(path, now, now);
-      await move(path, aside);
-    });
-  }
+  abstract quarantine(key: string): Promise<void>;
 
   /** Puts a file back that was set aside; a missing one is not an error. */
-  async restore(key: string): Promise<void> {
-    const path = this.pathOf(key);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await ifThere(() => move(this.asidePathOf(key), path));
-  }
+  abstract restore(key: string): Promise<void>;
+
+  /** Size of a file that is not in quarantine; undefined where there is none. */
+  abstract sizeOf(key: string): Promise<number | undefined>;
+
+  /** The keys with the prefix that were written before the given time and are not in quarantine, in any order. */
+  abstract list(prefix: string, before: Date): AsyncGenerator<string>;
 
   /** The keys with the prefix that were set aside before the given time, in any order. */
-  async *listQuarantined(prefix: string, before: Date): AsyncGenerator<string> {
-    for (const name of await namesIn(join(this.root, QUARANTINE, prefix))) {
-      const key = `${prefix}${name}`;
-      if (await isOlder(this.asidePathOf(key), before)) yield key;
-    }
-  }
-
-  /** Whether there is a file that is not in quarantine. */
-  async exists(key: string): Promise<boolean> {
-    const path = this.pathOf(key);
-    try {
-      await this.reportingOutages(() => access(path));
-      return true;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
-  }
-
-  /** The keys with the prefix that were written before the given time, in any order. */
-  async *list(prefix: string, before: Date): AsyncGenerator<string> {
-    for (const name of await namesIn(join(this.root, prefix))) {
-      const key = `${prefix}${name}`;
-      if (await isOlder(this.pathOf(key), before)) yield key;
-    }
-  }
+  abstract listQuarantined(prefix: string, before: Date): AsyncGenerator<string>;
 
   /** Removes incomplete writes (of a killed process) from before the given time; returns how many. */
-  async removeUnfinished(before: Date): Promise<number> {
-    let removed = 0;
-    const folder = join(this.root, UNFINISHED);
-    for (const name of await namesIn(folder)) {
-      if (!(await isOlder(join(folder, name), before))) continue;
-      await rm(join(folder, name), { force: true });
-      removed += 1;
-    }
-    return removed;
-  }
-
-  /** Runs the work and reports an error of the storage, as opposed to one of the file. */
-  private async reportingOutages<T>(work: () => Promise<T>): Promise<T> {
-    const beganAt = performance.now();
-    try {
-      return await work();
-    } catch (error) {
-      if (!OUTAGES.has(String((error as NodeJS.ErrnoException).code))) throw error;
-      this.dependency.failed(error, beganAt);
-      throw new UnavailableError(msg`The file storage`, error);
-    }
-  }
-
-  /** Probes with a write, because a full disk can still be read. */
-  private async probe(): Promise<void> {
-    const path = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    try {
-      await writeFile(path, 'probe', { mode: 0o600 });
-    } finally {
-      await rm(path, { force: true });
-    }
-  }
-
-  private pathOf(key: string): string {
-    assertFileKey(key);
-    return join(this.root, key);
-  }
-
-  private asidePathOf(key: string): string {
-    assertFileKey(key);
-    return join(this.root, QUARANTINE, key);
-  }
-}
-
-async function move(from: string, to: string): Promise<void> {
-  await rename(from, to);
-  await flush(dirname(to));
-  await flush(dirname(from));
-}
-
-/** Another process may have moved or removed the file. */
-async function ifThere(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
-}
-
-async function writeNew(
-  path: string,
-  source: Readable,
-  options: WriteOptions,
-): Promise<WrittenFile> {
-  const { limitBytes, signal } = options;
-  const hash = createHash('sha256');
-  let byteSize = 0;
-  const handle = await open(path, 'wx', 0o600);
-  try {
-    for await (const chunk of addAbortSignal(signal, source) as AsyncIterable<Buffer>) {
-      byteSize += chunk.length;
-      if (byteSize > limitBytes) throw new FileTooLargeError(limitBytes);
-      hash.update(chunk);
-      await handle.appendFile(chunk);
-    }
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-  return { byteSize, sha256: hash.digest('hex') };
-}
-
-/** Syncs the directory, so that a rename survives a power failure. */
-async function flush(directory: string): Promise<void> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(directory, 'r');
-    await handle.sync();
-  } finally {
-    await handle?.close();
-  }
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
-
-/** Whether the file was last written before the time; false if it was removed meanwhile. */
-async function isOlder(path: string, before: Date): Promise<boolean> {
-  try {
-    return (await stat(path)).mtime < before;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  abstract removeUnfinished(before: Date): Promise<number>;
 }
 
 /** A stored file without a record; the orphan sweep removes it if it gets none. */

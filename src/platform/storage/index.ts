@@ -1,7 +1,9 @@
+export { DiskStorage } from './disk-storage.js';
 export { sendAttachment } from './download.js';
 export { displayName, HEAD_BYTES, isPageImage, suffixOf, typeOf } from './file-type.js';
 export { FileOwners, StorageService } from './storage.service.js';
 export { Installation } from './installation.js';
+export { ObjectStorage } from './object-storage.js';
 export { FileStorage, isRefused, UploadEngine } from './file-storage.js';
 export type { ReceivedFile, UploadedPart, WriteOptions, WrittenFile } from './file-storage.js';
 export { ContentMissingError, FileTooLargeError, UnreadableUploadError } from './storage.errors.js';

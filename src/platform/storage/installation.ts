@@ -9,9 +9,10 @@ import { CONFIG, ConfigError } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { Database } from '../database/index.js';
 import { isMissing } from '../filesystem/index.js';
+import { FileStorage } from './file-storage.js';
 import { InstallationRepository } from './installation.repository.js';
 
-/** The file in DATA_DIR that says which database its files belong to. */
+/** The file in DATA_DIR, or the object in the object storage, that says which database the files belong to. */
 const MARKER = 'installation.json';
 
 const Marker = z.object({
@@ -22,18 +23,18 @@ const Marker = z.object({
   restored: z.boolean(),
   /** A stored file of the database; marks of earlier releases have none. */
   knownFile: z.object({ id: z.int().positive(), key: z.string() }).optional(),
-  /** Another database was found to store files in the folder. */
+  /** Another database was found to store files in the same place. */
   shared: z.boolean().default(false),
 });
 type Marker = z.output<typeof Marker>;
 
 /**
- * Whether the database and DATA_DIR belong together. The database has an id, a file in DATA_DIR repeats it, and a process is
- * not started where they differ. A copy of a database, one that is older than its files, and a physical clone that has
+ * Whether the database and the file storage belong together. The database has an id, a mark in the storage repeats it, and
+ * a process is not started where they differ. A copy of a database, one that is older than its files, and a physical clone that has
  * stored files as well are noticed: what they do not
  * know may be another database's, so nothing that no record names may be removed then (`uncertainty`).
  *
- * INSTALLATION_RENEW with the present id gives the database and DATA_DIR a new one, once.
+ * INSTALLATION_RENEW with the present id gives the database and the storage a new one, once.
  */
 @Injectable()
 export class Installation implements OnModuleInit {
@@ -45,6 +46,7 @@ export class Installation implements OnModuleInit {
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
     private readonly repository: InstallationRepository,
+    private readonly files: FileStorage,
   ) {
     this.path = join(config.DATA_DIR, MARKER);
   }
@@ -59,7 +61,8 @@ export class Installation implements OnModuleInit {
 
   /** The id and the prefix of its collections in Qdrant. From the first call on, this process has its folder. */
   async identity(): Promise<{ readonly id: string; readonly vectorPrefix: string }> {
-    // Processes run this one after the other, so that the first one decides whose the folder is.
+    // Processes run this one after the other, so that the first one decides whose the storage is. The lock is also held
+    // while an object storage answers: its requests have time limits, and a start is rare.
     this.joined ??= this.database.transaction(() => this.join());
     await this.joined;
     return this.repository.find();
@@ -73,18 +76,18 @@ export class Installation implements OnModuleInit {
     const { id, database } = await this.repository.find();
     const marker = await this.read();
     if (marker?.installation !== id) {
-      return `DATA_DIR belongs to another installation now (${MARKER} does not name ${id}). Stop this process, or set DATA_DIR to the folder of this database.`;
+      return `${this.setting} belongs to another installation now (${MARKER} does not name ${id}). Stop this process, or set ${this.setting} to the storage of this database.`;
     }
     if (database !== (await this.repository.presentDatabase())) {
-      return `This database is a copy, and the database that it was copied from may use this DATA_DIR, too. If it does, give this one a DATA_DIR of its own. If this one has replaced it, ${this.renewal(id)}`;
+      return `This database is a copy, and the database that it was copied from may use this ${this.setting}, too. If it does, give this one a ${this.setting} of its own. If this one has replaced it, ${this.renewal(id)}`;
     }
     const updatedMarker = await this.look(marker);
     if (!isDeepStrictEqual(updatedMarker, marker)) await this.write(updatedMarker);
     if (updatedMarker.shared) {
-      return `Another database stores files in this DATA_DIR: a physical clone of this one, or an earlier state of it that was restored. Give each database a DATA_DIR of its own. If no other one is left, ${this.renewal(id)}`;
+      return `Another database stores files in this ${this.setting}: a physical clone of this one, or an earlier state of it that was restored. Give each database a ${this.setting} of its own. If no other one is left, ${this.renewal(id)}`;
     }
     if (!updatedMarker.restored) return undefined;
-    return `The database is older than the files in DATA_DIR: an earlier state of it was restored. Restore the newer one if there is one. If there is none, ${this.renewal(id)}`;
+    return `The database is older than the files in ${this.setting}: an earlier state of it was restored. Restore the newer one if there is one. If there is none, ${this.renewal(id)}`;
   }
 
   /**
@@ -119,8 +122,8 @@ export class Installation implements OnModuleInit {
       this.logger.warn({ msg: 'Installation id renewed', from: id, to: renewed });
       return;
     }
-    // The embedded database is in the folder itself.
-    if (this.config.embedded) {
+    // The embedded database is in the folder itself, and a new release of it may have another identifier.
+    if (this.config.embedded && (!this.files.objects || marker?.installation === id)) {
       if (marker?.installation !== id) await this.take(id, present, marker);
       else if (database !== present) await this.repository.save(id, present);
       return;
@@ -156,35 +159,50 @@ export class Installation implements OnModuleInit {
   }
 
   private refusal(id: string, marker: Marker | undefined): string {
-    const { DATA_DIR } = this.config;
+    const { place } = this.files;
+    if (!marker && this.files.objects) {
+      return `The files of this database are not in ${place}: it lacks the object ${MARKER} with the id ${id}. If they are still in DATA_DIR, run: npm run storage:move -- --to s3. All processes of a database need the same STORAGE_URL. If this storage replaces a lost one, ${this.renewal(id)}`;
+    }
     const replace = `If this folder replaces a lost one, ${this.renewal(id)}`;
     if (!marker) {
-      return `The files of this database are not in DATA_DIR ${DATA_DIR}: it lacks the file ${MARKER} with the id ${id}, which the folder of its other processes has. Set DATA_DIR to that folder; all processes of a database need the same one. ${replace}`;
+      return `The files of this database are not in ${place}: it lacks the file ${MARKER} with the id ${id}, which the folder of its other processes has. Set DATA_DIR to that folder; all processes of a database need the same one. ${replace}`;
     }
-    return `DATA_DIR ${DATA_DIR} belongs to another installation: its file ${MARKER} has the id ${marker.installation}, this database the id ${id}. Set DATA_DIR to the folder of this database, or to an empty one for a new database. If no other database uses this folder, ${this.renewal(id)}`;
+    return `${place} belongs to another installation: its ${MARKER} has the id ${marker.installation}, this database the id ${id}. Set ${this.setting} to the storage of this database, or to an empty one for a new database. If no other database uses it, ${this.renewal(id)}`;
   }
 
   private renewal(id: string): string {
     return `start once with INSTALLATION_RENEW=${id}.`;
   }
 
+  private get setting(): 'DATA_DIR' | 'STORAGE_URL' {
+    return this.files.objects ? 'STORAGE_URL' : 'DATA_DIR';
+  }
+
   private async read(): Promise<Marker | undefined> {
-    let text: string;
+    const text = await this.readText();
+    if (text === undefined) return undefined;
+    const read = Marker.safeParse(parsed(text));
+    if (read.success) return read.data;
+    throw new ConfigError(
+      `${MARKER} in ${this.files.place} cannot be read as the mark of an installation. Restore it from a backup, or remove it and start once with INSTALLATION_RENEW set to the id in the table installation.`,
+    );
+  }
+
+  private async readText(): Promise<string | undefined> {
+    const { objects } = this.files;
+    if (objects) return (await objects.get(MARKER))?.toString();
     try {
-      text = await readFile(this.path, 'utf8');
+      return await readFile(this.path, 'utf8');
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
     }
-    const read = Marker.safeParse(parsed(text));
-    if (read.success) return read.data;
-    throw new ConfigError(
-      `${this.path} cannot be read as the mark of an installation. Restore it from a backup, or remove it and start once with INSTALLATION_RENEW set to the id in the table installation.`,
-    );
   }
 
   /** Writes the marker as a whole or not at all. */
   private async write(marker: Marker): Promise<void> {
+    const { objects } = this.files;
+    if (objects) return objects.put(MARKER, Buffer.from(`${JSON.stringify(marker)}\n`));
     const unfinished = `${this.path}.${randomBytes(8).toString('hex')}`;
     await mkdir(this.config.DATA_DIR, { recursive: true, mode: 0o700 });
     try {

@@ -62,7 +62,7 @@ export class ContentMissingError extends DomainError {
     readonly requestedBy: string;
   }) {
     super(
-      msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.`,
+      msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR or STORAGE_URL.`,
     );
     this.processes = msg`${storedBy ?? msg`an earlier release`} stored it, ${requestedBy} does not find it`;
   }

@@ -1,15 +1,18 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { Dependencies } from '../dependency/index.js';
+import { Dependencies, Dependency } from '../dependency/index.js';
 import { StoredFile } from './storage.entity.js';
+import { DiskStorage } from './disk-storage.js';
 import { FileAddresses } from './file-address.js';
 import { FileKeys, FileStorage, UploadEngine } from './file-storage.js';
 import { FileOwners, StorageService } from './storage.service.js';
 import { Installation } from './installation.js';
 import { InstallationRepository } from './installation.repository.js';
+import { ObjectStorage } from './object-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
 import { SigningKey } from './signing-key.js';
 import { SigningKeyRepository } from './signing-key.repository.js';
@@ -26,7 +29,7 @@ import { UploadInterceptor } from './upload.interceptor.js';
       provide: FileStorage,
       inject: [CONFIG, Dependencies],
       useFactory: (config: Config, dependencies: Dependencies) =>
-        new FileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
+        fileStorage(config, dependencies.of('files')),
     },
     FileAddresses,
     FileKeys,
@@ -44,3 +47,15 @@ import { UploadInterceptor } from './upload.interceptor.js';
   exports: [FileOwners, FileStorage, Installation, StorageService, UploadEngine],
 })
 export class StorageModule {}
+
+/** What DATA_DIR has kept is read until `npm run storage:move` has moved it. */
+function fileStorage(
+  { STORAGE_URL, DATA_DIR, outbound }: Config,
+  dependency: Dependency,
+): FileStorage | Promise<FileStorage> {
+  if (!STORAGE_URL) return new DiskStorage(DATA_DIR, dependency);
+  const formerFiles = existsSync(join(DATA_DIR, 'files'))
+    ? new DiskStorage(DATA_DIR, new Dependency('files'))
+    : undefined;
+  return ObjectStorage.open(STORAGE_URL, outbound, dependency, formerFiles);
+}

@@ -145,7 +145,7 @@ onServer('a database and its DATA_DIR', () => {
     databases.push(foreign);
     expect(await refusal(foreign, folder)).toMatch(
       new RegExp(
-        `^DATA_DIR ${folder} belongs to another installation: its file installation.json has the id ${id}, this database the id [\\w-]{36}\\.`,
+        `^DATA_DIR ${folder} belongs to another installation: its installation.json has the id ${id}, this database the id [\\w-]{36}\\.`,
       ),
     );
     expect(markOf(folder).installation).toBe(id);

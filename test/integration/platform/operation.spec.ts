@@ -106,6 +106,7 @@ describe('health', () => {
           kind: expect.stringMatching(/^(pgvector|exact)$/),
           latencyMs: expect.any(Number),
         },
+        files: { status: 'up', kind: 'local' },
       },
     });
   });

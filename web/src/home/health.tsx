@@ -11,16 +11,18 @@ interface Part {
 }
 
 const POLL_MS = 15_000;
-const PARTS = ['store', 'queue', 'vectorStore'] as const;
+const PARTS = ['store', 'queue', 'vectorStore', 'files'] as const;
 /** Text keys for kinds of parts that are not products. */
 const WORDS = new Map([
   ['embedded', 'embedded'],
   ['in process', 'inProcess'],
+  ['local', 'local'],
 ] as const);
 const PRODUCTS: Readonly<Record<string, string>> = {
   postgresql: 'PostgreSQL',
   redis: 'Redis',
   qdrant: 'Qdrant',
+  s3: 'S3',
 };
 
 /** The health response has no envelope. Its status reports a failure and its body names the part that is down. */

@@ -97,8 +97,8 @@ export const attach = {
   'Its vectors were lost and are made again.': '其向量已丢失，正在重新生成。',
   'The user who asked for the parsing may no longer act here. Ask for it again as another user.':
     '请求解析的用户已没有操作权限。请由其他用户重新请求。',
-  'The source file was not found for an hour: {0}. Ask the operator to check that both use the same DATA_DIR, then parse the document again.':
-    '一小时内未找到源文件：{0}。请联系运维人员检查两个进程是否使用同一个 DATA_DIR，然后重新解析文档。',
+  'The source file was not found for an hour: {0}. Ask the operator to check that both use the same DATA_DIR or STORAGE_URL, then parse the document again.':
+    '一小时内未找到源文件：{0}。请联系运维人员检查两个进程是否使用同一个 DATA_DIR 或 STORAGE_URL，然后重新解析文档。',
   'The source file is not found: {0}.': '未找到源文件：{0}。',
   'The source file is no longer there. Delete the document and upload it again.':
     '源文件已不存在。请删除该文档后重新上传。',

@@ -168,8 +168,30 @@ export const platform = {
     '无法读取上传内容：{0}。请发送 multipart/form-data，其中包含名为 {1} 的部分。',
   'The request has more files than one upload may have, which is {0}. Nothing was stored. Send the others in further requests.':
     '请求中的文件超过一次上传的上限 {0} 个，未保存任何文件。请将其余文件分批发送。',
-  'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.':
-    '此进程的存储中没有该文件的内容。请联系运维人员检查 DATA_DIR。',
+  'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR or STORAGE_URL.':
+    '此进程的存储中没有该文件的内容。请联系运维人员检查 DATA_DIR 或 STORAGE_URL。',
+  'The object storage failed. {0}': '对象存储出错。{0}',
+  'The object storage answered with an error ({0}).': '对象存储返回了错误（{0}）。',
+  'The bucket of STORAGE_URL does not exist. Create it, or correct STORAGE_URL.':
+    'STORAGE_URL 的存储桶不存在。请创建它，或更正 STORAGE_URL。',
+  'The credentials of the object storage have expired. Renew them, or give the process a role whose credentials are renewed.':
+    '对象存储的凭证已过期。请更新凭证，或为进程指定会自动更新凭证的角色。',
+  'No credentials of the object storage were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_SHARED_CREDENTIALS_FILE, or give the process a role.':
+    '未找到对象存储的凭证。请设置 AWS_ACCESS_KEY_ID 和 AWS_SECRET_ACCESS_KEY、AWS_SHARED_CREDENTIALS_FILE，或为进程指定角色。',
+  'The object storage does not know the credentials of this process. Correct them.':
+    '对象存储不认识此进程的凭证。请更正凭证。',
+  'The bucket of STORAGE_URL is in another region or at another endpoint. Set its parameters region and endpoint.':
+    'STORAGE_URL 的存储桶位于其他区域或端点。请设置参数 region 和 endpoint。',
+  'The object storage accepts fewer requests at the moment. If that lasts, raise its limits.':
+    '对象存储目前限制了请求数量。如果持续如此，请提高其限额。',
+  'The clock of this machine differs from that of the object storage. Correct it.':
+    '本机时钟与对象存储的时钟不一致。请校正时钟。',
+  'The object storage cannot use the key of STORAGE_URL. Check kmsKey and the rights to it.':
+    '对象存储无法使用 STORAGE_URL 的密钥。请检查 kmsKey 及其权限。',
+  'The object storage is full. Make room, or raise its quota.':
+    '对象存储已满。请清理空间，或提高配额。',
+  'The credentials of this process have no right to the bucket of STORAGE_URL. They need the rights that docs/OPERATIONS.md lists.':
+    '此进程的凭证没有访问 STORAGE_URL 存储桶的权限。所需权限见 docs/OPERATIONS.md。',
   'http without TLS': '未使用 TLS 的 http',
   'The audit entry': '审计记录',
   'The database': '数据库',

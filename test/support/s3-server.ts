@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import {
+  CreateBucketCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { variables } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+
+/** A server that speaks the protocol of S3; without one its suites are skipped (docs/TESTING.md). */
+export const s3Server = process.env['PLINTH_S3'] ?? '';
+if (s3Server === '') process.stdout.write('Skipped: PLINTH_S3 names no S3 server.\n');
+
+/** Where the AWS SDK of the tests finds its credentials. */
+export const s3Credentials = { AWS_ACCESS_KEY_ID: 'plinth', AWS_SECRET_ACCESS_KEY: 'plinth-test' };
+Object.assign(process.env, s3Credentials);
+
+/** A bucket of the server that is the test's own. */
+export class TestBucket {
+  private readonly client: S3Client;
+
+  private constructor(private readonly bucket: string) {
+    const region = 'us-east-1';
+    this.client = new S3Client({ endpoint: s3Server, region, forcePathStyle: true });
+  }
+
+  static async make(): Promise<TestBucket> {
+    const made = new TestBucket(`plinth-${randomBytes(6).toString('hex')}`);
+    await made.client.send(new CreateBucketCommand({ Bucket: made.bucket }));
+    return made;
+  }
+
+  /** STORAGE_URL of a prefix in the bucket, at this or another address of the server. */
+  url(endpoint = s3Server, more = ''): string {
+    return `s3://${this.bucket}/tests?endpoint=${encodeURIComponent(endpoint)}&pathStyle=true${more}`;
+  }
+
+  /** Names of all objects, and of uploads that are not complete. */
+  async names(): Promise<string[]> {
+    const target = { Bucket: this.bucket };
+    const { Contents = [] } = await this.client.send(new ListObjectsV2Command(target));
+    const { Uploads = [] } = await this.client.send(new ListMultipartUploadsCommand(target));
+    return [...Contents, ...Uploads].map(({ Key = '' }) => Key).filter((key) => !isProbe(key));
+  }
+
+  close(): void {
+    this.client.destroy();
+  }
+}
+
+function isProbe(key: string): boolean {
+  return key.endsWith('/probe');
+}
+
+/** The parsed form of a STORAGE_URL. */
+export function storageAddress(url: string): NonNullable<Config['STORAGE_URL']> {
+  const address = variables.STORAGE_URL.schema.parse(url);
+  if (!address) throw new Error('The address is empty.');
+  return address;
+}
