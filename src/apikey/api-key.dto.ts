@@ -1,4 +1,4 @@
-import { API_SURFACES } from '../platform/access/index.js';
+import { API_SURFACES, MAX_TAG_CHARS } from '../platform/access/index.js';
 import {
   BasedOnRevision,
   Flag,
@@ -26,6 +26,7 @@ export const LIMITS = [
 export type Limit = (typeof LIMITS)[number];
 
 const MAX_ID_COUNT = 200;
+const MAX_TAG_COUNT = 100;
 const WEEK_SECONDS = 604_800;
 
 export class ApiKeyListQuery extends Input({
@@ -76,6 +77,14 @@ const keyFields = {
     maxItems: API_SURFACES.length,
     example: ['v1'],
     description: `The interfaces that the key can use, of ${API_SURFACES.join(', ')}. Absent: no limit`,
+  }),
+  tags: Texts({
+    optional: true,
+    max: MAX_TAG_CHARS,
+    maxItems: MAX_TAG_COUNT,
+    example: ['research'],
+    description:
+      'The tags that its requests may have, in the header x-plinth-tags or in metadata.tags below /v1: usage and limits count them. Absent: none',
   }),
   strictParameters: Flag({
     optional: true,

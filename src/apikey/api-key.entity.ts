@@ -43,6 +43,8 @@ export class ApiKey {
   /** Addresses and networks (CIDR). */
   @Jsonb(nullable) addresses: string[] | null;
   @Jsonb(nullable) doors: string[] | null;
+  /** The tags that requests with the key may have. */
+  @Text({ array: true, default: '{}' }) tags: string[];
   /** Requests with a parameter that the model does not know are refused. */
   @Flag({ default: false }) strictParameters: boolean;
   /** Incremented when permissions or limits change. */

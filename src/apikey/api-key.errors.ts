@@ -92,6 +92,12 @@ export class NotAddressError extends InvalidInputError {
   }
 }
 
+export class NotTagError extends InvalidInputError {
+  constructor(tag: string) {
+    super(msg`tags: "${tag}" is not a tag. Write it without commas, and without spaces around it.`);
+  }
+}
+
 export class ExpiryError extends InvalidInputError {
   constructor() {
     super(msg`expireTime must be in the future.`);

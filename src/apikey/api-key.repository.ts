@@ -23,6 +23,7 @@ export type ApiKeyValues = Partial<
     | 'knowledgeIds'
     | 'addresses'
     | 'doors'
+    | 'tags'
     | 'strictParameters'
     | 'expireTime'
   >

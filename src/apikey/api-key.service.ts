@@ -10,6 +10,7 @@ import {
   newApiKey,
   newKeyId,
   permissionCatalogue,
+  TAG,
 } from '../platform/access/index.js';
 import type { Caller, PermissionInfo } from '../platform/access/index.js';
 import type { AuditRecord } from '../platform/audit/index.js';
@@ -28,6 +29,7 @@ import {
   ApiKeyNotFoundError,
   ExpiryError,
   NotAddressError,
+  NotTagError,
   OtherTenantError,
   TooManyApiKeysError,
   UnknownKeyPermissionError,
@@ -62,6 +64,7 @@ const RIGHTS: readonly (keyof ApiKeyValues)[] = [
   'knowledgeIds',
   'addresses',
   'doors',
+  'tags',
   'strictParameters',
 ];
 
@@ -214,6 +217,8 @@ export class ApiKeyService {
     if (permissions) requireGrantable(caller, permissions);
     const wrong = addresses?.find((address) => !isNetwork(address));
     if (wrong !== undefined) throw new NotAddressError(wrong);
+    const wrongTag = input.tags?.find((tag) => !TAG.test(tag));
+    if (wrongTag !== undefined) throw new NotTagError(wrongTag);
     if (doors) requireOneOf('doors', doors, API_SURFACES);
     for (const id of input.modelIds ?? []) await this.models.get(caller, id);
     for (const id of input.agentIds ?? []) await this.agents.requireUsable(caller, id);
@@ -226,6 +231,7 @@ export class ApiKeyService {
         knowledgeIds: unique(input.knowledgeIds),
         addresses: unique(addresses),
         doors: unique(doors),
+        tags: unique(input.tags),
         strictParameters: input.strictParameters,
       }),
       ...(expireTime && { expireTime: futureTime(expireTime) }),

@@ -31,6 +31,10 @@ export class ApiKeyView extends View({
   knowledgeIds: nullable(integers({ description: 'null: no limit' })),
   addresses: nullable(texts({ example: ['192.0.2.0/24'], description: 'null: no limit' })),
   doors: nullable(someOf(API_SURFACES, { description: 'null: no limit' })),
+  tags: texts({
+    example: ['research'],
+    description: 'The tags that requests with the key may have',
+  }),
   strictParameters: flag({
     description: 'Whether a parameter that the model does not know is refused',
   }),

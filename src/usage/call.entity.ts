@@ -7,6 +7,7 @@ import {
   primary,
   Smallint,
   TenantId,
+  Text,
   Timestamp,
   Uuid,
   Varchar,
@@ -25,6 +26,10 @@ export class CallRecord {
   @Timestamp() callTime: Date;
   @Bigint() userId: number;
   @Bigint(nullable) apiKeyId: number | null;
+  /** Groups of the user when the call was made, ascending; null: none. */
+  @Bigint({ array: true, nullable: true }) groupIds: number[] | null;
+  /** Tags of the request, ascending; null: none. */
+  @Text({ array: true, nullable: true }) tags: string[] | null;
   @Varchar(10) door: string;
   @Varchar(20) feature: string;
   @Bigint(nullable) agentId: number | null;

@@ -27,14 +27,14 @@ const UNPRICED = `entry.kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`
 
 /** Entries of a tenant that was deleted meanwhile are left out. Writing an entry twice changes nothing. */
 const ADD = `
-  INSERT INTO upstream_call (id, tenant_id, call_time, user_id, api_key_id, door, feature,
+  INSERT INTO upstream_call (id, tenant_id, call_time, user_id, api_key_id, group_ids, tags, door, feature,
       agent_id, agent_name, asked_model, model_id, model_name, provider_code, kind, attempt, outcome, failures, aborts,
       estimates, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cache_write_tokens,
       cache_write_hour_tokens, audio_input_tokens, audio_output_tokens, web_searches, code_runs, service_tier, images, seconds,
       characters, cost, estimated_cost, currency, unpriced, service_cost, service_currency, price_version, first_token_ms,
       first_tokens, duration_ms)
   SELECT entry.id, entry.tenant_id, entry.call_time, entry.user_id, entry.api_key_id,
-         entry.door, entry.feature, entry.agent_id, agent.agent_name, left(entry.asked_model, 200), entry.model_id,
+         entry.group_ids, entry.tags, entry.door, entry.feature, entry.agent_id, agent.agent_name, left(entry.asked_model, 200), entry.model_id,
          entry.model_name, entry.provider_code, entry.kind, entry.attempt, entry.outcome,
          (entry.outcome NOT IN ('ok', 'aborted'))::int, (entry.outcome = 'aborted')::int, entry.estimated::int,
          entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.reasoning_tokens, entry.cache_write_tokens,
@@ -44,7 +44,7 @@ const ADD = `
          entry.service_currency, entry.price_version, entry.first_token_ms, (entry.first_token_ms IS NOT NULL)::int,
          entry.duration_ms
     FROM json_to_recordset($1::json) AS entry (id uuid, tenant_id varchar, call_time timestamptz, user_id bigint,
-           api_key_id bigint, door varchar, feature varchar, agent_id bigint, asked_model varchar,
+           api_key_id bigint, group_ids bigint[], tags text[], door varchar, feature varchar, agent_id bigint, asked_model varchar,
            model_id bigint, model_name varchar, provider_code varchar, kind varchar, attempt smallint, outcome varchar,
            estimated boolean, input_tokens bigint, output_tokens bigint, cached_tokens bigint, reasoning_tokens bigint,
            cache_write_tokens bigint, cache_write_hour_tokens bigint, audio_input_tokens bigint, audio_output_tokens bigint,
@@ -63,7 +63,7 @@ const ADD = `
 const ADD_LIMITED = `
   WITH recorded AS (
     ${ADD} RETURNING id, input_tokens + output_tokens AS tokens, CASE WHEN currency IS NULL THEN cost END AS cost)
-  SELECT settle_usage(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
+  SELECT settle_limits(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
 
 /** Rows of one batch of a sweep. */
 const MAX_SWEPT_COUNT = 5_000;
@@ -76,7 +76,7 @@ const ROLLABLE = `
      AND call_time < (date_trunc('day', now() AT TIME ZONE $1) - make_interval(days => $2)) AT TIME ZONE $1
    GROUP BY 1, 2 ORDER BY 2, 1 LIMIT $3`;
 
-const SAME = `tenant_id, user_id, api_key_id, door, feature, agent_id, agent_name, asked_model,
+const SAME = `tenant_id, user_id, api_key_id, group_ids, tags, door, feature, agent_id, agent_name, asked_model,
   model_id, model_name, provider_code, kind, price_version, currency, service_tier, service_currency`;
 const SUMMED = [
   ...['calls', 'failures', 'aborts', 'estimates', 'unpriced', 'input_tokens', 'output_tokens'],

@@ -1,4 +1,6 @@
-import { Decimal, Id, Input, OneOf, pageFields, Whole } from '../platform/http/index.js';
+import { MAX_TAG_CHARS, TAG } from '../platform/access/index.js';
+import { Decimal, Id, Input, OneOf, pageFields, Text, Whole } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 import { MEASURES, SCOPES } from './limit.entity.js';
 import { MIN_AMOUNT } from './price.entity.js';
 
@@ -11,7 +13,7 @@ const cap = Decimal({
   smallest: MIN_AMOUNT,
   example: 1_000_000,
   description:
-    'Requests, tokens, or an amount in the currency of the prices with 6 decimals. 0 refuses every call that uses something',
+    'Requests, calls, tokens, or an amount in the currency of the prices with 6 decimals. 0 refuses every call that uses something',
 });
 
 const filters = {
@@ -20,6 +22,8 @@ const filters = {
   userId: Id({ optional: true }),
   apiKeyId: Id({ optional: true }),
   modelId: Id({ optional: true }),
+  groupId: Id({ optional: true }),
+  tag: Text({ optional: true, max: MAX_TAG_CHARS }),
 };
 
 export class LimitListQuery extends Input({
@@ -38,6 +42,18 @@ export class NewLimitDto extends Input({
   modelId: Id({
     optional: true,
     description: 'Of the scope model. Absent: each model has the limit',
+  }),
+  groupId: Id({
+    optional: true,
+    description: 'Of the scope group. Absent: each group has the limit',
+  }),
+  tag: Text({
+    optional: true,
+    min: 1,
+    max: MAX_TAG_CHARS,
+    pattern: TAG,
+    patternMessage: msg`must be a tag: without commas, and without spaces around it`,
+    description: 'Of the scope tag. Absent: each tag has the limit',
   }),
   measure: OneOf(MEASURES),
   cap,

@@ -14,12 +14,14 @@ import {
 } from '../platform/database/index.js';
 
 /** The scope of a limit. */
-export const SCOPES = ['tenant', 'user', 'key', 'model'] as const;
+export const SCOPES = ['tenant', 'user', 'key', 'model', 'group', 'tag'] as const;
 export type LimitScope = (typeof SCOPES)[number];
 
 /** The measure of a limit and its period. The database's functions parse these words. */
 export const MEASURES = [
   'requests-minute',
+  'tokens-minute',
+  'calls-concurrent',
   'tokens-day',
   'tokens-month',
   'cost-day',
@@ -27,7 +29,7 @@ export const MEASURES = [
 ] as const;
 export type LimitMeasure = (typeof MEASURES)[number];
 
-/** A usage limit. Without the id of its scope each user, key or model may use as much. */
+/** A usage limit. Without the id of its scope each user, key, model, group or tag may use as much. */
 @Entity({ name: 'usage_limit' })
 export class UsageLimit {
   @GeneratedId() id: number;
@@ -36,6 +38,8 @@ export class UsageLimit {
   @Bigint(nullable) userId: number | null;
   @Bigint(nullable) apiKeyId: number | null;
   @Bigint(nullable) modelId: number | null;
+  @Bigint(nullable) groupId: number | null;
+  @Varchar(64, nullable) tag: string | null;
   @Varchar(20) measure: LimitMeasure;
   @Numeric({ precision: 20, scale: 6 }) cap: number;
   @Bigint(nullable) createBy: number | null;
@@ -43,22 +47,24 @@ export class UsageLimit {
   @UpdateTime() updateTime: Date;
 }
 
-/** The usage of a user, key, model or tenant within the current period of a limit. Written by functions of the database. */
+/** The usage of a user, key, model, group, tag or tenant within the current period of a limit. Written by functions of the database. */
 @Entity({ name: 'usage_counter' })
 export class UsageCounter {
   @Bigint(primary) limitId: number;
-  /** The id of the user, key or model; 0 for the tenant. */
+  /** The id of the user, key, model or group, or the hash of the tag; 0 for the tenant. */
   @Bigint(primary) subjectId: number;
   @TenantId() tenantId: string;
   @Bigint(nullable) userId: number | null;
   @Bigint(nullable) apiKeyId: number | null;
   @Bigint(nullable) modelId: number | null;
+  @Bigint(nullable) groupId: number | null;
+  @Varchar(64, nullable) tag: string | null;
   @Timestamp() periodStart: Date;
   @Numeric({ precision: 30, scale: 12 }) used: number;
   @Timestamp() usedTime: Date;
 }
 
-/** The most that a running call may use of a limit; of requests, those of one second. */
+/** The most that a running call may use of a limit; of a minute, what was used in one second. */
 @Entity({ name: 'usage_reservation' })
 export class UsageReservation {
   @Bigint(primary) limitId: number;

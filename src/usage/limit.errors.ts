@@ -28,10 +28,14 @@ const SCOPE_NAMES: Readonly<Record<LimitScope, Message>> = {
   user: msg`the user`,
   key: msg`the API key`,
   model: msg`the model`,
+  group: msg`the group`,
+  tag: msg`the tag`,
 };
 
 const MEASURE_NAMES: Readonly<Record<LimitMeasure, Message>> = {
   'requests-minute': msg`requests per minute`,
+  'tokens-minute': msg`tokens per minute`,
+  'calls-concurrent': msg`concurrent calls`,
   'tokens-day': msg`tokens per day`,
   'tokens-month': msg`tokens per month`,
   'cost-day': msg`cost per day`,
@@ -61,7 +65,11 @@ function messageOf(
 ): Message {
   const what = MEASURE_NAMES[measure];
   const whose = SCOPE_NAMES[scope];
-  if (measure === 'requests-minute') {
+  const isOfPeriod = measure.endsWith('-day') || measure.endsWith('-month');
+  if (!isOfPeriod && !isPassing) {
+    return msg`This call may use more than the limit of ${cap} ${what} for ${whose} allows. Ask for a shorter answer, send less, or ask an administrator to raise the limit.`;
+  }
+  if (!isOfPeriod) {
     return msg`The limit of ${cap} ${what} for ${whose} is reached. Try again in ${seconds} seconds.`;
   }
   return isPassing

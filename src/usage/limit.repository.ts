@@ -14,14 +14,15 @@ import type { LimitScope } from './limit.entity.js';
 /** The fields of a limit that apply to a call; they do not change. */
 export type SetLimit = Pick<
   UsageLimit,
-  'id' | 'scope' | 'userId' | 'apiKeyId' | 'modelId' | 'measure'
+  'id' | 'scope' | 'userId' | 'apiKeyId' | 'modelId' | 'groupId' | 'tag' | 'measure'
 >;
 
 /** The usage of a limit in the current period; of a limit per subject, that of the subject with the most. */
 export interface LimitUse {
   readonly limitId: number;
-  /** 0 for the tenant; null without any use. */
+  /** 0 for the tenant; null without any use, and for a tag. */
   readonly subjectId: number | null;
+  readonly tag: string | null;
   readonly used: number | null;
   readonly reserved: number;
   readonly periodEnd: Date | null;
@@ -34,26 +35,29 @@ interface Named {
 }
 
 const SET = `
-  SELECT id, scope, user_id AS "userId", api_key_id AS "apiKeyId", model_id AS "modelId", measure
+  SELECT id, scope, user_id AS "userId", api_key_id AS "apiKeyId", model_id AS "modelId", group_id AS "groupId", tag,
+         measure
     FROM usage_limit WHERE tenant_id = $1 ORDER BY id`;
 
 /** A period has no counter before its first call: the usage ledger says what was used. */
 const USES = `
-  SELECT l.id AS "limitId", coalesce(c.subject_id, own.subject_id) AS "subjectId",
+  SELECT l.id AS "limitId", CASE WHEN l.scope <> 'tag' THEN coalesce(c.subject_id, own.subject_id) END AS "subjectId",
+         coalesce(c.tag, l.tag) AS tag,
          coalesce(c.used, CASE WHEN own.subject_id IS NOT NULL
-           THEN booked_usage(l.tenant_id, l.measure, own.start, l.scope, own.subject_id) END)::float8 AS used,
-         coalesce(c.reserved, 0)::float8 AS reserved,
-         CASE WHEN l.measure NOT LIKE 'requests-%' THEN usage_period_end(l.measure, $2, now()) END AS "periodEnd"
+           THEN booked_usage(l.tenant_id, l.measure, own.start, l.scope, own.subject_id, l.tag) END)::float8 AS used,
+         coalesce(c.reserved, 0)::float8 AS reserved, usage_period_end(l.measure, $2, now()) AS "periodEnd"
     FROM usage_limit l
    CROSS JOIN LATERAL (
      SELECT usage_period(l.measure, $2, now()) AS start,
-            CASE l.scope WHEN 'tenant' THEN 0 ELSE coalesce(l.user_id, l.api_key_id, l.model_id) END AS subject_id) own
+            CASE l.scope WHEN 'tenant' THEN 0 WHEN 'tag' THEN hashtextextended(l.tag, 0)
+                         ELSE coalesce(l.user_id, l.api_key_id, l.model_id, l.group_id) END AS subject_id) own
     LEFT JOIN LATERAL (
-     SELECT c.subject_id, CASE WHEN l.measure LIKE 'requests-%' THEN r.amount ELSE c.used END AS used,
-            CASE WHEN l.measure LIKE 'requests-%' THEN 0 ELSE r.amount END AS reserved
+     SELECT c.subject_id, c.tag, c.used + r.of_seconds AS used, r.amount - r.of_seconds AS reserved
        FROM usage_counter c
       CROSS JOIN LATERAL (
-        SELECT coalesce(sum(amount), 0) AS amount FROM usage_reservation r
+        SELECT coalesce(sum(amount), 0) AS amount,
+               coalesce(sum(amount) FILTER (WHERE r.id < '00000001-0000-0000-0000-000000000000'), 0) AS of_seconds
+          FROM usage_reservation r
          WHERE r.tenant_id = $1 AND r.limit_id = c.limit_id AND r.subject_id = c.subject_id
            AND r.period_start = c.period_start AND r.expire_time > now()) r
       WHERE c.tenant_id = $1 AND c.limit_id = l.id AND c.period_start = own.start
@@ -65,7 +69,9 @@ const NAMES = `
   UNION ALL
   SELECT 'key', id, name FROM api_key WHERE tenant_id = $1 AND id = ANY ($3::bigint[])
   UNION ALL
-  SELECT 'model', id, model_name FROM model WHERE tenant_id = $1 AND id = ANY ($4::bigint[])`;
+  SELECT 'model', id, model_name FROM model WHERE tenant_id = $1 AND id = ANY ($4::bigint[])
+  UNION ALL
+  SELECT 'group', id, display_name FROM user_group WHERE tenant_id = $1 AND id = ANY ($5::bigint[])`;
 
 /** The records of limits. What is used of them is changed by UsageLimiter and the usage ledger. */
 @Injectable()
@@ -85,13 +91,15 @@ export class LimitRepository {
   }
 
   async page(tenantId: string, query: LimitListQuery): Promise<Page<UsageLimit>> {
-    const { scope, measure, userId, apiKeyId, modelId } = query;
+    const { scope, measure, userId, apiKeyId, modelId, groupId, tag } = query;
     const where: FindOptionsWhere<UsageLimit> = defined({
       scope,
       measure,
       userId,
       apiKeyId,
       modelId,
+      groupId,
+      tag: tag || undefined,
     });
     return this.limits.page(tenantId, query, where, { id: 'DESC' });
   }
@@ -106,12 +114,13 @@ export class LimitRepository {
     return new Map(rows.map((row) => [row.limitId, row]));
   }
 
-  /** Names of users, keys and models of the tenant, by scope and id. */
+  /** Names of users, keys, models and groups of the tenant, by scope and id. */
   async names(
     tenantId: string,
-    ids: Readonly<Record<Exclude<LimitScope, 'tenant'>, readonly number[]>>,
+    ids: Readonly<Partial<Record<LimitScope, readonly number[]>>>,
   ): Promise<(scope: LimitScope, id: number | null) => string | null> {
-    const rows = await this.database.query<Named>(NAMES, [tenantId, ids.user, ids.key, ids.model]);
+    const { user = [], key = [], model = [], group = [] } = ids;
+    const rows = await this.database.query<Named>(NAMES, [tenantId, user, key, model, group]);
     const names = new Map(rows.map(({ scope, id, name }) => [`${scope} ${id}`, name]));
     return (scope, id) => names.get(`${scope} ${id}`) ?? null;
   }

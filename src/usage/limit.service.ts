@@ -24,13 +24,14 @@ import { LimitUseView, LimitView } from './limit.view.js';
 /** The maximum number of limits per tenant; each call checks those that apply to it. */
 const MAX_LIMIT_COUNT = 200;
 
-type SubjectField = 'userId' | 'apiKeyId' | 'modelId';
+type SubjectField = 'userId' | 'apiKeyId' | 'modelId' | 'groupId';
 
 /** The field with the id, and what it names. */
 const SUBJECTS: Readonly<Record<SubjectField, readonly [LimitScope, Message]>> = {
   userId: ['user', msg`The user`],
   apiKeyId: ['key', msg`The API key`],
   modelId: ['model', msg`The model`],
+  groupId: ['group', msg`The group`],
 };
 
 const SUBJECT_FIELDS = Object.keys(SUBJECTS) as SubjectField[];
@@ -118,16 +119,13 @@ export class LimitService {
 
   /** Throws NotFoundError for a record that the tenant does not have. */
   private async checkSubject(tenantId: string, limit: NewLimitDto): Promise<void> {
+    if (limit.tag !== undefined && limit.scope !== 'tag')
+      throw new LimitScopeError('tag', limit.scope);
     for (const [field, [scope, label]] of Object.entries(SUBJECTS)) {
       const id = limit[field as SubjectField];
       if (id === undefined) continue;
       if (scope !== limit.scope) throw new LimitScopeError(field, limit.scope);
-      const nameOf = await this.repository.names(tenantId, {
-        user: [],
-        key: [],
-        model: [],
-        [scope]: [id],
-      });
+      const nameOf = await this.repository.names(tenantId, { [scope]: [id] });
       if (nameOf(scope, id) === null) throw new NotFoundError(label);
     }
   }
@@ -145,14 +143,15 @@ export class LimitService {
       user: idsOf('user'),
       key: idsOf('key'),
       model: idsOf('model'),
+      group: idsOf('group'),
     });
     return limits.map((limit) => {
       const { scope } = limit;
-      const { subjectId = null, used, reserved = 0, periodEnd } = uses.get(limit.id) ?? {};
+      const { subjectId = null, tag, used, reserved = 0, periodEnd } = uses.get(limit.id) ?? {};
       const subject = scope === 'tenant' ? null : subjectId;
-      const subjectName = nameOf(scope, subject);
+      const subjectName = tag ?? nameOf(scope, subject);
       return LimitView.of(limit, {
-        name: nameOf(scope, subjectOf(limit)),
+        name: limit.tag ?? nameOf(scope, subjectOf(limit)),
         use:
           used === undefined || used === null
             ? null
@@ -163,8 +162,8 @@ export class LimitService {
   }
 }
 
-function subjectOf({ userId, apiKeyId, modelId }: UsageLimit): number | null {
-  return userId ?? apiKeyId ?? modelId;
+function subjectOf({ userId, apiKeyId, modelId, groupId }: UsageLimit): number | null {
+  return userId ?? apiKeyId ?? modelId ?? groupId;
 }
 
 function requireCap(measure: string, cap: number): void {
@@ -179,6 +178,6 @@ function entry(
 ): AuditRecord {
   const { id, scope, measure } = limit;
   const field = SUBJECT_FIELDS.find((one) => SUBJECTS[one][0] === scope);
-  const subject = field && { [field]: limit[field] ?? null };
+  const subject = scope === 'tag' ? { tag: limit.tag } : field && { [field]: limit[field] ?? null };
   return { action, target: 'limit', id, detail: { scope, ...subject, measure, ...caps } };
 }

@@ -12,11 +12,13 @@ import { MEASURES, SCOPES } from './limit.entity.js';
 
 export class LimitUseView extends View({
   subjectId: nullable(
-    integer({ description: 'The user, key or model; null for that of the tenant' }),
+    integer({ description: 'The user, key, model or group; null for that of the tenant or a tag' }),
   ),
   subjectName: nullable(text({ example: 'admin' })),
-  used: decimal({ description: 'In the present period, by calls that have ended' }),
-  reserved: decimal({ description: 'What calls that run may use at most' }),
+  used: decimal({ description: 'Used by completed calls in the current period' }),
+  reserved: decimal({
+    description: 'The most that running calls may use; of concurrent calls, their number',
+  }),
 }) {}
 
 export class LimitView extends View({
@@ -25,8 +27,13 @@ export class LimitView extends View({
   userId: nullable(integer({ description: 'null: another scope, or each user' })),
   apiKeyId: nullable(integer({ description: 'null: another scope, or each key' })),
   modelId: nullable(integer({ description: 'null: another scope, or each model' })),
+  groupId: nullable(integer({ description: 'null: another scope, or each group' })),
+  tag: nullable(text({ description: 'null: another scope, or each tag' })),
   name: nullable(
-    text({ example: 'admin', description: 'Of the user, key or model; null for all others' }),
+    text({
+      example: 'admin',
+      description: 'The name of the user, key, model or group, or the tag; null for all others',
+    }),
   ),
   measure: oneOf(MEASURES),
   cap: decimal({ example: 1_000_000 }),
@@ -36,7 +43,10 @@ export class LimitView extends View({
     }),
   ),
   periodEnd: nullable(
-    time({ description: 'When the day or month ends; null for requests a minute' }),
+    time({
+      description:
+        'When the day or month ends; null for limits of a minute and of concurrent calls',
+    }),
   ),
   createTime: time(),
 }) {}

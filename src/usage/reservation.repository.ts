@@ -22,16 +22,22 @@ export interface LimitLeft {
   readonly resetSeconds: number;
 }
 
-/** A reservation of limits for one call. */
-export interface ReservationRequest {
+/** The limits of a call, and whose usage they count. */
+export interface LimitSubjects {
   readonly tenantId: string;
-  /** The id of the reservation. */
-  readonly id: string;
-  /** The ids of the limits. Limits of requests count one more. */
+  /** The ids of the limits. */
   readonly limits: readonly number[];
   readonly userId: number;
   readonly apiKeyId: number | null;
   readonly modelId: number;
+  readonly groupIds: readonly number[];
+  readonly tags: readonly string[];
+}
+
+/** A reservation of limits for one call. Limits of requests count one more. */
+export interface ReservationRequest extends LimitSubjects {
+  /** The id of the reservation. */
+  readonly id: string;
   readonly priceVersion: number | null;
   readonly worst: WorstCase;
   /** The call is a line of a batch: it costs what the prices say of those. */
@@ -53,30 +59,26 @@ const RESERVE = `
     FROM (VALUES ($7::numeric, $8::numeric, $9::numeric, $10::numeric, $11::numeric))
            AS most (input_tokens, output_tokens, images, seconds, characters)
     LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
-   CROSS JOIN LATERAL reserve_usage($1, $2, $3, $4, $5, $6, 1, most.input_tokens + most.output_tokens,
+   CROSS JOIN LATERAL reserve_limits($1, $2, $3, $4, $5, $6, $17, $18, most.input_tokens + most.output_tokens,
       CASE WHEN price.currency IS NULL THEN worst_cost(price, most.input_tokens, most.output_tokens, most.images, most.seconds,
         most.characters, $16, $15::boolean) END,
       $13, $14) r`;
 
-/** The remaining limits, counted as the functions of the baseline of models do (20261127-model.ts): requests are reservations of the last minute, other measures are of a period. */
+/** The remaining limits, counted as the functions of the database do (20261206-departments.ts): those of a minute are reservations of the last minute, those of days and months have counters. */
 const LEFT = `
   SELECT l.id, l.scope, l.measure, l.cap::float8 AS cap,
-         greatest(0, l.cap - coalesce(held.amount, 0)
-           - CASE WHEN l.measure LIKE 'requests-%' THEN 0 ELSE coalesce(c.used, 0) END)::float8 AS remaining,
+         greatest(0, l.cap - coalesce(reserved.amount, 0) - coalesce(c.used, 0))::float8 AS remaining,
          greatest(0, extract(epoch FROM
-           CASE WHEN l.measure LIKE 'requests-%' THEN coalesce(held.until, now())
-                ELSE usage_period_end(l.measure, $6, now()) END - now()))::float8 AS "resetSeconds"
+           coalesce(usage_period_end(l.measure, $6, now()), reserved.until, now()) - now()))::float8 AS "resetSeconds"
     FROM usage_limit l
-   CROSS JOIN LATERAL (
-     SELECT usage_period(l.measure, $6, now()) AS start,
-            CASE l.scope WHEN 'tenant' THEN 0 WHEN 'user' THEN $3::bigint WHEN 'key' THEN $4::bigint
-                         ELSE $5::bigint END AS id) subject
-    LEFT JOIN usage_counter c ON c.tenant_id = $1 AND c.limit_id = l.id AND c.subject_id = subject.id
-                             AND c.period_start = subject.start
+   CROSS JOIN LATERAL (SELECT usage_period(l.measure, $6, now()) AS start) period
+   CROSS JOIN LATERAL usage_subjects(l, $3, $4, $5, $7, $8) subject
+    LEFT JOIN usage_counter c ON c.tenant_id = $1 AND c.limit_id = l.id AND c.subject_id = subject.subject_id
+                             AND c.period_start = period.start
     LEFT JOIN LATERAL (
      SELECT sum(amount) AS amount, max(expire_time) AS until FROM usage_reservation r
-      WHERE r.tenant_id = $1 AND r.limit_id = l.id AND r.subject_id = subject.id
-        AND r.period_start = subject.start AND r.expire_time > now()) held ON true
+      WHERE r.tenant_id = $1 AND r.limit_id = l.id AND r.subject_id = subject.subject_id
+        AND r.period_start = period.start AND r.expire_time > now()) reserved ON true
    WHERE l.tenant_id = $1 AND l.id = ANY ($2::bigint[])`;
 
 const RELEASE = 'DELETE FROM usage_reservation WHERE tenant_id = $1 AND id = $2';
@@ -98,7 +100,7 @@ const UNUSED = `
   DELETE FROM usage_counter WHERE ctid = ANY (ARRAY(
     SELECT c.ctid FROM usage_counter c JOIN usage_limit l ON l.id = c.limit_id
      WHERE c.used_time < now() - interval '2 days'
-       AND (l.measure LIKE 'requests-%' OR usage_period_end(l.measure, $2, c.period_start) <= now())
+       AND coalesce(usage_period_end(l.measure, $2, c.period_start) <= now(), true)
      LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
 /** The wait of a batch line while less than half of the requests of a minute are left. */
@@ -130,7 +132,7 @@ function beyondHalf({ id, scope, measure, cap, remaining }: MeasuredLimit): Refu
  */
 export const RESERVATION = { leaseSeconds: 60, answerTokens: 4_096 };
 
-/** Reservations of limits by running calls. The functions that it calls are in the migration 20261127-model.ts. */
+/** Reservations of limits by running calls. The functions that it calls are in the migration 20261206-departments.ts. */
 @Injectable()
 export class ReservationRepository {
   constructor(
@@ -152,28 +154,22 @@ export class ReservationRepository {
   }
 
   private reserveAtOnce(request: ReservationRequest): Promise<readonly Refusal[]> {
-    const { tenantId, id, limits, userId, apiKeyId, modelId, priceVersion, isOfBatch } = request;
+    const { tenantId, id, limits, userId, apiKeyId, modelId, groupIds, tags } = request;
+    const { priceVersion, isOfBatch } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
     const { cacheWrite } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
-      ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch, cacheWrite ?? null],
+      ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch, cacheWrite ?? null, groupIds, tags],
     ]);
   }
 
   /** The remaining limits for the caller and model. */
-  async remaining({
-    tenantId,
-    limits,
-    userId,
-    apiKeyId,
-    modelId,
-  }: Pick<ReservationRequest, 'tenantId' | 'limits' | 'userId' | 'apiKeyId' | 'modelId'>): Promise<
-    readonly MeasuredLimit[]
-  > {
+  async remaining(subjects: LimitSubjects): Promise<readonly MeasuredLimit[]> {
+    const { tenantId, limits, userId, apiKeyId, modelId, groupIds, tags } = subjects;
     return this.database.prepared<MeasuredLimit>(LEFT, [
-      ...[tenantId, limits, userId, apiKeyId, modelId, this.config.TZ],
+      ...[tenantId, limits, userId, apiKeyId, modelId, this.config.TZ, groupIds, tags],
     ]);
   }
 

@@ -75,7 +75,7 @@ export class UsageController {
     return this.csv(caller, { ...query, ...ownOf(caller) }, response);
   }
 
-  /** What each user, key, model or agent owes for a month, and the sums that the invoices must have, one in each currency. */
+  /** What each user, key, group, tag, model or agent owes for a month, and the sums that the invoices must have, one in each currency. */
   @Get('charges')
   @RequirePermission('monitor:usage:export')
   @NoEnvelope()

@@ -55,6 +55,9 @@ const COLUMNS = [
   'priceVersion',
   'firstTokenMs',
   'durationMs',
+  'groupIds',
+  'groupNames',
+  'tags',
 ] as const;
 
 /** The rows of the usage ledger as CSV. */

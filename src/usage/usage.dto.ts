@@ -1,4 +1,4 @@
-import { ORIGINS } from '../platform/access/index.js';
+import { MAX_TAG_CHARS, ORIGINS } from '../platform/access/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import {
   flag,
@@ -28,6 +28,8 @@ export const GROUPS = [
   'hour',
   'user',
   'key',
+  'group',
+  'tag',
   'model',
   'provider',
   'agent',
@@ -66,6 +68,8 @@ const ownFields = {
   agentId: Id({ optional: true }),
   door: OneOf(ORIGINS, { optional: true }),
   feature: OneOf(FEATURES, { optional: true }),
+  groupId: Id({ optional: true, description: 'Calls of members of the group' }),
+  tag: Text({ optional: true, max: MAX_TAG_CHARS, description: 'Calls with the tag' }),
   kind: OneOf(KINDS, {
     optional: true,
     description:
@@ -77,7 +81,7 @@ const groupFields = {
   groupBy: Text({
     optional: true,
     max: 40,
-    description: `One or two of ${GROUPS.join(', ')}, separated by a comma; day when absent`,
+    description: `One or two of ${GROUPS.join(', ')}, separated by a comma; day when absent. A call counts for each of its groups and tags, and once in the total`,
     example: 'day,model',
   }),
   limit: Whole({
@@ -96,7 +100,7 @@ export class OwnUsageExportQuery extends Input(ownFields) {}
 export class UsageExportQuery extends Input({ ...ownFields, ...ofOthers }) {}
 
 /** What is charged back; user when absent. */
-export const CHARGE_GROUPS = ['user', 'key', 'model', 'agent'] as const;
+export const CHARGE_GROUPS = ['user', 'key', 'group', 'tag', 'model', 'agent'] as const;
 
 const CHARGE_FORMATS = ['csv', 'xlsx'] as const;
 
@@ -127,7 +131,16 @@ export function monthOf({ month }: ChargeQuery): { readonly month: string } & Us
 /** The filters of a report; `until` is exclusive. */
 export interface UsageFilter extends Pick<
   UsageExportQuery,
-  'userId' | 'apiKeyId' | 'modelId' | 'providerCode' | 'agentId' | 'door' | 'feature' | 'kind'
+  | 'userId'
+  | 'apiKeyId'
+  | 'modelId'
+  | 'providerCode'
+  | 'agentId'
+  | 'door'
+  | 'feature'
+  | 'groupId'
+  | 'tag'
+  | 'kind'
 > {
   readonly from: Date;
   readonly until: Date;

@@ -24,7 +24,17 @@ export const AUXILIARY_KINDS = ['lookup', 'count'] as const;
 export type AuxiliaryKind = (typeof AUXILIARY_KINDS)[number];
 
 /** The caller on whose behalf a model is called. */
-export type ModelUser = Pick<Caller, 'tenantId' | 'userId' | 'origin' | 'apiKey'>;
+export type ModelUser = Pick<
+  Caller,
+  'tenantId' | 'userId' | 'origin' | 'apiKey' | 'subjects' | 'tags'
+>;
+
+/** The groups of the user, ascending. */
+export function groupsOf({ subjects }: Pick<Caller, 'subjects'>): number[] {
+  return subjects
+    .flatMap((subject) => (subject.startsWith('group:') ? [Number(subject.slice(6))] : []))
+    .sort((one, other) => one - other);
+}
 
 /** The units that a call of a media model is paid by. */
 export interface MediaUnits {
@@ -40,6 +50,8 @@ const usageEntry = z.object({
   call_time: z.string(),
   user_id: z.number(),
   api_key_id: z.number().nullable(),
+  group_ids: z.array(z.number()).optional(),
+  tags: z.array(z.string()).optional(),
   door: z.string(),
   feature: z.string(),
   agent_id: z.number().nullable(),

@@ -5,11 +5,12 @@ import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import { UsageLedger } from './usage.ledger.js';
+import { groupsOf } from './usage.entry.js';
 import type { ModelUser, UsageEntry } from './usage.entry.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
 import { RESERVATION, ReservationRepository } from './reservation.repository.js';
-import type { LimitLeft, WorstCase } from './reservation.repository.js';
+import type { LimitLeft, LimitSubjects, WorstCase } from './reservation.repository.js';
 
 /** A model as its calls are limited. */
 export interface LimitedModel {
@@ -70,29 +71,24 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
 
   /**
    * Reserves what the call may use at most, in one statement for all limits. Answers the id that its row of the usage ledger must have;
-   * undefined where no budget applies. LimitReachedError when one of the limits refuses it; then nothing is reserved.
+   * undefined where only requests are limited. LimitReachedError when one of the limits refuses it; then nothing is reserved.
    */
   async reserve(call: LimitedCall): Promise<string | undefined> {
     const { model, caller, number, isRepeat, worst } = call;
     const limits = limitsOf(model, caller).filter((limit) => {
-      if (isBudget(limit)) return true;
+      if (!isOfRequests(limit)) return true;
       return limit.scope === 'model' ? !isRepeat : number === 1;
     });
     if (limits.length === 0) return undefined;
-    const { tenantId, id: modelId, priceVersion = null } = model;
     const id = randomUUID();
     const isOfBatch = caller.origin === 'batch';
     const request = {
-      tenantId,
+      ...subjectsOf(model, caller, limits),
       id,
-      modelId,
-      priceVersion,
+      priceVersion: model.priceVersion ?? null,
       worst,
       isOfBatch,
-      leavesHalf: isOfBatch && !limits.every(isBudget),
-      limits: limits.map((limit) => limit.id),
-      userId: caller.userId,
-      apiKeyId: caller.apiKey?.id ?? null,
+      leavesHalf: isOfBatch && limits.some(isOfRequests),
     };
     let refusals = await this.reservations.reserve(request);
     if (refusals.length > 0 && this.ledger.isSettling) {
@@ -105,24 +101,17 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
       this.metrics.limitReached(refusal.measure);
       throw new LimitReachedError(refusal);
     }
-    if (!limits.some(isBudget)) return undefined;
+    if (limits.every(isOfRequests)) return undefined;
     this.reservedIds.add(id);
     return id;
   }
 
   /** The remaining limits of the caller, for response headers. */
   async nearestLimits(model: LimitedModel, caller: ModelUser): Promise<NearestLimits | undefined> {
-    const { tenantId, id: modelId } = model;
     const applying = limitsOf(model, caller);
     if (applying.length === 0) return undefined;
     const limits = await this.reservations
-      .remaining({
-        tenantId,
-        modelId,
-        userId: caller.userId,
-        apiKeyId: caller.apiKey?.id ?? null,
-        limits: applying.map(({ id }) => id),
-      })
+      .remaining(subjectsOf(model, caller, applying))
       .catch((error: unknown) => {
         // The call goes on without these headers.
         if (!isOutage(error)) this.logger.warn({ msg: 'Failed to read limits', err: error });
@@ -171,16 +160,47 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
 
 /** The model's limits that apply to the caller. The service itself, with user id 0, has no user limits. */
 function limitsOf({ limits = [] }: LimitedModel, caller: ModelUser): readonly SetLimit[] {
-  const { userId, apiKey } = caller;
+  const { userId, apiKey, tags = [] } = caller;
   return limits.filter((limit) => {
     if (limit.scope === 'user') return userId > 0 && (limit.userId ?? userId) === userId;
     if (limit.scope === 'key') return apiKey && (limit.apiKeyId ?? apiKey.id) === apiKey.id;
+    if (limit.scope === 'group') {
+      const { groupId } = limit;
+      return groupId === null
+        ? groupsOf(caller).length > 0
+        : caller.subjects.includes(`group:${groupId}`);
+    }
+    if (limit.scope === 'tag')
+      return limit.tag === null ? tags.length > 0 : tags.includes(limit.tag);
     return true;
   });
 }
 
+/** What the limits count the call for. */
+function subjectsOf(
+  { id: modelId, tenantId }: LimitedModel,
+  caller: ModelUser,
+  limits: readonly SetLimit[],
+): LimitSubjects {
+  return {
+    tenantId,
+    limits: limits.map(({ id }) => id),
+    userId: caller.userId,
+    apiKeyId: caller.apiKey?.id ?? null,
+    modelId,
+    groupIds: groupsOf(caller),
+    tags: caller.tags ?? [],
+  };
+}
+
+/** Requests are counted once and not reserved. */
+function isOfRequests({ measure }: SetLimit): boolean {
+  return measure === 'requests-minute';
+}
+
+/** A limit of tokens or of costs, which a call may use up. */
 function isBudget({ measure }: SetLimit): boolean {
-  return measure !== 'requests-minute';
+  return measure.startsWith('tokens-') || measure.startsWith('cost-');
 }
 
 function renewMs(): number {

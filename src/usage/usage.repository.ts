@@ -9,6 +9,8 @@ import type { UsageFilter, UsageGroup, UsageView } from './usage.dto.js';
 interface GroupSql {
   readonly key: string;
   readonly name?: string;
+  /** A join with a row for each group or tag of a call; one with null for a call without. */
+  readonly join?: string;
 }
 
 const DAY = `to_char(call_time AT TIME ZONE $2, 'YYYY-MM-DD')`;
@@ -27,6 +29,12 @@ const SQL_OF: Readonly<Record<UsageGroup, GroupSql>> = {
   hour: { key: HOUR },
   user: { key: 'user_id::text', name: userName('min(upstream_call.user_id)') },
   key: { key: 'api_key_id::text', name: keyName('min(upstream_call.api_key_id)') },
+  group: {
+    key: 'member.group_id::text',
+    name: `(SELECT display_name FROM user_group WHERE user_group.tenant_id = $1 AND user_group.id = min(member.group_id))`,
+    join: 'LEFT JOIN LATERAL unnest(group_ids) AS member (group_id) ON true',
+  },
+  tag: { key: 'tagged.tag', join: 'LEFT JOIN LATERAL unnest(tags) AS tagged (tag) ON true' },
   model: { key: 'model_id::text', name: latest('model_name') },
   provider: { key: 'provider_code' },
   agent: { key: 'agent_id::text', name: latest('agent_name') },
@@ -46,6 +54,9 @@ const COLUMN_OF = {
   feature: 'feature',
   kind: 'kind',
 } as const;
+
+/** The conditions of filters that compare with one of several values. */
+const ARRAY_OF = { groupId: 'group_ids', tag: 'tags' } as const;
 
 /** Excludes auxiliary calls, which reports show only on request. */
 const NOT_AUXILIARY = `kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
@@ -80,7 +91,9 @@ const DETAIL = `id, call_time AS "callTime", user_id AS "userId", ${userName('up
   service_tier AS "serviceTier", images, seconds::text, characters, trim_scale(cost)::text AS cost,
   CASE WHEN cost IS NOT NULL THEN coalesce(currency, $5) END AS currency, trim_scale(service_cost)::text AS "serviceCost",
   service_currency AS "serviceCurrency", price_version AS "priceVersion", first_token_ms AS "firstTokenMs",
-  duration_ms AS "durationMs"`;
+  duration_ms AS "durationMs", array_to_string(group_ids, '; ') AS "groupIds",
+  (SELECT string_agg(display_name, '; ' ORDER BY user_group.id) FROM user_group
+    WHERE user_group.tenant_id = $1 AND user_group.id = ANY (group_ids)) AS "groupNames", array_to_string(tags, '; ') AS tags`;
 
 export type ExportedValue = string | number | Date | null | undefined;
 
@@ -134,9 +147,10 @@ export class UsageRepository {
     const byTime = groups.flatMap((group, at) => (BY_TIME.includes(group) ? [`key${at}`] : []));
     const order = [...byTime, 'calls DESC', ...keys].join(', ');
     const places = groups.map((group) => SQL_OF[group].key).join(', ');
+    const joins = groups.map((group) => SQL_OF[group].join ?? '').join(' ');
     const figures = `${FIGURES}, ${await this.costsOf(tenantId)} AS costs`;
     const rows = await this.database.query<FiguresRead & Omit<GroupSums, keyof Figures>>(
-      `SELECT ${columns.join(', ')}, ${figures} FROM upstream_call WHERE ${where}
+      `SELECT ${columns.join(', ')}, ${figures} FROM upstream_call ${joins} WHERE ${where}
         GROUP BY ${places} ORDER BY ${order} LIMIT ${limit + 1}`,
       values,
     );
@@ -159,11 +173,11 @@ export class UsageRepository {
     group: UsageGroup,
   ): Promise<{ charges: Charge[]; sums: Charge[] }> {
     const { where, values } = this.whereOf(tenantId, filter);
-    const { key, name = 'NULL::text' } = SQL_OF[group];
+    const { key, name = 'NULL::text', join = '' } = SQL_OF[group];
     const figures = `${FIGURES}, coalesce(currency, $5) AS currency, trim_scale(sum(cost))::text AS cost,
       trim_scale(sum(estimated_cost))::text AS "estimatedCost"`;
     const charges = await this.database.query<Charge>(
-      `SELECT ${key} AS key, ${name} AS name, ${figures} FROM upstream_call WHERE ${where}
+      `SELECT ${key} AS key, ${name} AS name, ${figures} FROM upstream_call ${join} WHERE ${where}
         GROUP BY ${key}, currency ORDER BY name, key, currency LIMIT ${MAX_CHARGE_COUNT}`,
       values,
     );
@@ -243,6 +257,12 @@ export class UsageRepository {
       if (value === undefined || value === null || value === '') continue;
       values.push(value);
       parts.push(`${column} = $${values.length}`);
+    }
+    for (const [field, column] of Object.entries(ARRAY_OF)) {
+      const value = fields[field as keyof typeof ARRAY_OF];
+      if (!value) continue;
+      values.push(value);
+      parts.push(`$${values.length} = ANY (${column})`);
     }
     return { where: parts.join(' AND '), values };
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ApiKeyCallers, mayAny } from '../../platform/access/index.js';
+import { ApiKeyCallers, mayAny, readTags } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -103,8 +103,8 @@ export class LineAnswers {
   async answer(caller: Caller, line: LeasedLine, signal: AbortSignal): Promise<LineEnd> {
     const { endpoint, headers } = line.batch;
     const answer = this.endpoints[endpoint as BatchEndpoint];
-    const body = JSON.parse(line.request) as Body;
-    const response = await answer({ caller, body, headers, signal });
+    const tagged = readTags(caller, undefined, JSON.parse(line.request) as Body);
+    const response = await answer({ ...tagged, headers, signal });
     return { status: 'succeeded', statusCode: 200, requestId: randomUUID(), response };
   }
 

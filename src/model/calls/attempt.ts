@@ -3,6 +3,7 @@ import type { UpstreamKind } from '../../platform/observability/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { BilledUsage, ChatPart, Usage } from '../../provider/index.js';
+import { groupsOf } from '../../usage/index.js';
 import type {
   AuxiliaryKind,
   Feature,
@@ -170,12 +171,15 @@ export class Attempt {
     const { images, seconds, characters } = this.mediaUnits;
     const { tokens, firstTokenMs } = this;
     const { billed } = tokens;
+    const groupIds = groupsOf(caller);
     return {
       id: reservation ?? randomUUID(),
       tenant_id: model.tenantId,
       call_time: new Date(this.startedAt).toISOString(),
       user_id: caller.userId,
       api_key_id: caller.apiKey?.id ?? null,
+      ...(groupIds.length > 0 && { group_ids: groupIds }),
+      ...(caller.tags && { tags: [...caller.tags] }),
       door: caller.origin,
       feature,
       agent_id: agentId ?? null,

@@ -340,7 +340,7 @@ describe('an address that fails', () => {
     });
     const limits: ResolvedChatModel['limits'] = [
       {
-        ...{ id: 1, userId: null, apiKeyId: null, modelId: null },
+        ...{ id: 1, userId: null, apiKeyId: null, modelId: null, groupId: null, tag: null },
         scope: 'tenant',
         measure: 'requests-minute',
       },

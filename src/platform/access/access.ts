@@ -19,7 +19,12 @@ import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ALL_PERMISSIONS, isKeyPermission, isKnownPermission } from './permission.catalogue.js';
 import type { PermissionInfo } from './permission.catalogue.js';
-import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../error/index.js';
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  UnauthenticatedError,
+} from '../error/index.js';
 import { anyOf, msg } from '../message/index.js';
 import type { Message } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
@@ -62,6 +67,8 @@ export interface CallerKey {
   readonly id: number;
   /** The ids that the key is limited to, of each kind; undefined where it is not limited. */
   readonly limits: Readonly<Record<LimitedRecords, ReadonlySet<number> | undefined>>;
+  /** The tags that requests with the key may have. */
+  readonly tags: readonly string[];
   /** Requests with a parameter that the model does not know are refused. */
   readonly strictParameters: boolean;
   /** Incremented when permissions or limits of the key change. */
@@ -95,6 +102,8 @@ export interface Caller {
   readonly revision: number;
   /** The API key; undefined for a request with a sign-in and for a job. */
   readonly apiKey?: CallerKey | undefined;
+  /** The tags of the request, ascending: usage and limits count them. undefined without any. */
+  readonly tags?: readonly string[] | undefined;
   /** The end of the sign-in or key in milliseconds since the epoch; undefined if it has none. */
   readonly validUntil?: number | undefined;
 }
@@ -519,14 +528,72 @@ function text(value: unknown): string | undefined {
 
 /**
  * Binds the request to the tenant of its caller, for pipes, handler, and everything that they start, streams included.
- * A public route without a caller stays unbound: it reaches rows of a tenant only by binding itself to one.
+ * A public route without a caller stays unbound: it reaches rows of a tenant only by binding itself to one. The body has been
+ * read by then, so the caller gets the tags of the request.
  */
 @Injectable()
 export class TenantInterceptor extends AroundInterceptor {
-  override around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
-    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    return caller ? inTenant(caller.tenantId, work) : work();
+  override async around<T>(context: ExecutionContext, work: () => Promise<T>): Promise<T> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const { caller, headers } = request;
+    if (!caller) return work();
+    const isOfClient = caller.origin === 'v1';
+    const body: unknown = isOfClient ? request.body : undefined;
+    const tagged = readTags(caller, headers[TAGS_HEADER], body);
+    request.caller = tagged.caller;
+    if (isOfClient) request.body = tagged.body;
+    return inTenant(caller.tenantId, work);
   }
+}
+
+const TAGS_HEADER = 'x-plinth-tags';
+const MAX_TAG_COUNT = 10;
+export const MAX_TAG_CHARS = 64;
+
+/** A tag: no commas, which separate tags, and no spaces around it. */
+export const TAG = /^[^\s,\p{C}](?:[^,\p{C}]*[^\s,\p{C}])?$/u;
+
+const taggedBody = z.looseObject({
+  metadata: z.looseObject({ tags: z.union([z.string(), z.array(z.string())]) }),
+});
+
+/**
+ * The caller with the tags of a request, from the header and, below /v1, from `metadata.tags` of the body: texts separated by
+ * commas, which OpenAI allows as metadata, or a list, as clients of LiteLLM send it (docs.litellm.ai, Request Tags, October 2026).
+ * A list is taken out of the body, because services refuse it. A key without tags leaves the body to the service as it is. Throws
+ * InvalidInputError for too many, and ForbiddenError for one that the key may not use.
+ */
+export function readTags<Body>(
+  caller: Caller,
+  header: string | readonly string[] | undefined,
+  body: Body,
+): { readonly caller: Caller; readonly body: Body } {
+  const allowed = caller.apiKey?.tags ?? [];
+  const parsed = allowed.length > 0 ? taggedBody.safeParse(body).data : undefined;
+  if (header === undefined && !parsed) return { caller, body };
+  const { tags: inBody = [], ...metadata } = parsed?.metadata ?? {};
+  const texts = [header ?? [], inBody].flat().flatMap((text) => text.split(','));
+  const tags = [...new Set(texts.map((text) => text.trim()))].filter((tag) => tag !== '').sort();
+  if (tags.length > MAX_TAG_COUNT) {
+    throw new InvalidInputError(
+      msg`A request can have at most ${MAX_TAG_COUNT} tags. Send fewer in ${TAGS_HEADER} and metadata.tags.`,
+    );
+  }
+  const refused = tags.find((tag) => !allowed.includes(tag));
+  if (refused !== undefined) {
+    if (!caller.apiKey) {
+      throw new ForbiddenError(
+        msg`Only API keys have tags. Send the request with a key that may use the tag ${refused}, or without ${TAGS_HEADER}.`,
+      );
+    }
+    throw new ForbiddenError(
+      msg`The tag ${refused} is not among those that this API key may use. Add it to the tags of the key, or send the request without it.`,
+    );
+  }
+  return {
+    caller: tags.length > 0 ? { ...caller, tags } : caller,
+    body: Array.isArray(inBody) && parsed ? ({ ...parsed, metadata } as Body) : body,
+  };
 }
 
 /** The prefix of every API key: logs hide what follows, and secret scanners recognise it. */

@@ -12,6 +12,7 @@ export {
   isSuperAdmin,
   isWithinKey,
   LoginOnly,
+  MAX_TAG_CHARS,
   mayAny,
   newApiKey,
   newKeyId,
@@ -20,12 +21,14 @@ export {
   ORIGINS,
   Public,
   readApiKey,
+  readTags,
   RequirePermission,
   requireSuperAdmin,
   requireUnlimitedKey,
   requireWithinKey,
   signToken,
   systemCaller,
+  TAG,
 } from './access.js';
 export type {
   AccessRule,

@@ -688,7 +688,7 @@ describe('what the usage ledger says of the use of a limit', () => {
   ] as const)('is read for a %s without the rows of others', async (scope, age) => {
     await fill();
     const used = (measure: string): string =>
-      `SELECT booked_usage('000000', '${measure}', now() - ${age}, '${scope}', ${QUIET[scope]}) AS used`;
+      `SELECT booked_usage('000000', '${measure}', now() - ${age}, '${scope}', ${QUIET[scope]}, NULL) AS used`;
     expect(await query(used('tokens-month'))).toEqual([{ used: 90 }]);
     expect(await query(used('cost-month'))).toEqual([{ used: 1.5 }]);
     expect(await query(used('requests-minute'))).toEqual([{ used: 0 }]);
@@ -874,5 +874,5 @@ it('asks the database nothing while there is no limit', async () => {
   expect(simulator.requests.at(-1)?.body).not.toHaveProperty('max_tokens');
   await limit({ cap: 10_000 });
   const limited = await inTenant('000000', made);
-  expect(limited.filter((sql) => sql.includes('reserve_usage'))).toHaveLength(1);
+  expect(limited.filter((sql) => sql.includes('reserve_limits'))).toHaveLength(1);
 });

@@ -86,6 +86,7 @@ function usageReferences() {
     apiKeyId: byField('apiKeyId', apiKey),
     modelId: byField('modelId', model),
     agentId: byField('agentId', agent),
+    groupId: byField('groupId', userGroup),
   };
 }
 
@@ -183,12 +184,14 @@ export const references: Record<string, Record<string, Reference>> = {
     userId: byField('userId', user),
     apiKeyId: byField('apiKeyId', apiKey),
     modelId: byField('modelId', model),
+    groupId: byField('groupId', userGroup),
   },
   'GET /system/limit/:id': { id: { kind: limit } },
   'POST /system/limit': {
     userId: { kind: user, body: (userId) => ({ ...DAILY, scope: 'user', userId }) },
     apiKeyId: { kind: apiKey, body: (apiKeyId) => ({ ...DAILY, scope: 'key', apiKeyId }) },
     modelId: { kind: model, body: (modelId) => ({ ...DAILY, scope: 'model', modelId }) },
+    groupId: { kind: userGroup, body: (groupId) => ({ ...DAILY, scope: 'group', groupId }) },
   },
   'PUT /system/limit': { id: { kind: limit, body: (id) => ({ id, cap: 2 }) } },
   'DELETE /system/limit/:ids': { ids: { kind: limit, several: true } },

@@ -76,6 +76,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
     name,
     userId,
     lastDay,
+    tags,
     strictParameters,
     ...limits
   }: typeof form.values) => {
@@ -97,6 +98,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           ...limited,
           ...owner,
           ...end,
+          ...(tags.length > 0 && { tags }),
           ...(strictParameters && { strictParameters }),
           name,
           permissions: [...chosen],
@@ -126,6 +128,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           permissions: compacted(before.permissions, chosen, offered),
         }),
         ...(form.isDirty('lastDay') && end),
+        ...(form.isDirty('tags') && { tags }),
         ...(form.isDirty('strictParameters') && { strictParameters }),
         ...(withoutLimits.length > 0 && { withoutLimits }),
       },
@@ -226,6 +229,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         description={t('expiresHelp')}
         {...form.getInputProps('lastDay')}
       />
+      <TagsInput label={t('tags')} description={t('tagsHelp')} {...form.getInputProps('tags')} />
       <Switch
         label={t('strict')}
         description={t('strictHelp')}
@@ -272,6 +276,7 @@ function valuesOf(apiKey: ApiKeyView | undefined) {
     knowledgeIds: texts(apiKey?.knowledgeIds),
     addresses: [...(apiKey?.addresses ?? [])],
     doors: [...(apiKey?.doors ?? [])] as string[],
+    tags: [...(apiKey?.tags ?? [])],
     lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
     strictParameters: apiKey?.strictParameters ?? false,
   };

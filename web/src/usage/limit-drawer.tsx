@@ -1,4 +1,4 @@
-import { NumberInput, Select } from '@mantine/core';
+import { NumberInput, Select, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { LimitView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
@@ -17,9 +17,18 @@ interface Props {
   readonly onClose: () => void;
 }
 
-const SCOPES = ['tenant', 'user', 'key', 'model'] as const satisfies readonly Scope[];
+const SCOPES = [
+  'tenant',
+  'user',
+  'key',
+  'model',
+  'group',
+  'tag',
+] as const satisfies readonly Scope[];
 const MEASURES = [
   'requests-minute',
+  'tokens-minute',
+  'calls-concurrent',
   'tokens-day',
   'tokens-month',
   'cost-day',
@@ -34,11 +43,12 @@ export function LimitDrawer({ limit, onClose }: Props) {
   const { t } = useTranslation('usage');
   const { may } = useMe();
   const canEdit = may(limit ? 'system:limit:edit' : 'system:limit:add');
-  const stored = limit && (limit.userId ?? limit.apiKeyId ?? limit.modelId);
+  const stored = limit && (limit.userId ?? limit.apiKeyId ?? limit.modelId ?? limit.groupId);
   const form = useForm({
     initialValues: {
       scope: limit?.scope ?? 'tenant',
       subject: stored ? String(stored) : EACH,
+      tag: limit?.tag ?? '',
       measure: limit?.measure ?? 'tokens-day',
       cap: limit?.cap ?? '',
     },
@@ -50,14 +60,18 @@ export function LimitDrawer({ limit, onClose }: Props) {
     },
   });
   const { scope, measure } = form.values;
-  const save = async ({ scope: of, subject, measure: what, cap: entered }: typeof form.values) => {
-    const cap = Number(entered);
+  const save = async ({ scope: of, measure: what, ...values }: typeof form.values) => {
+    const { subject, tag } = values;
+    const cap = Number(values.cap);
     if (limit) {
       await plinth.limitUpdate({ body: { id: limit.id, cap } });
       return;
     }
-    const id = of === 'tenant' || subject === EACH ? undefined : Number(subject);
-    const named = id !== undefined && { [FIELDS[of]]: id };
+    const isRecord = of !== 'tenant' && of !== 'tag' && subject !== EACH;
+    const named = {
+      ...(isRecord && { [FIELDS[of]]: Number(subject) }),
+      ...(of === 'tag' && tag.trim() !== '' && { tag: tag.trim() }),
+    };
     await plinth.limitCreate({ body: { scope: of, measure: what, cap, ...named } });
   };
   return (
@@ -81,7 +95,16 @@ export function LimitDrawer({ limit, onClose }: Props) {
         {...form.getInputProps('scope')}
         onChange={(chosen) => form.setValues({ scope: chosen as Scope, subject: EACH })}
       />
-      {scope !== 'tenant' && (
+      {scope === 'tag' && (
+        <TextInput
+          label={t('limits.scopes.tag')}
+          description={t('limits.tagHelp')}
+          maxLength={64}
+          disabled={limit !== undefined}
+          {...form.getInputProps('tag')}
+        />
+      )}
+      {scope !== 'tenant' && scope !== 'tag' && (
         <SubjectSelect
           key={scope}
           scope={scope}
@@ -99,7 +122,7 @@ export function LimitDrawer({ limit, onClose }: Props) {
       />
       <NumberInput
         label={t('limits.cap')}
-        description={t(isCost(measure) ? 'limits.costHelp' : 'limits.capHelp')}
+        description={t(helpOf(measure))}
         min={0}
         decimalScale={isCost(measure) ? 6 : 0}
         thousandSeparator=","
@@ -111,10 +134,15 @@ export function LimitDrawer({ limit, onClose }: Props) {
   );
 }
 
-const FIELDS = { tenant: 'userId', user: 'userId', key: 'apiKeyId', model: 'modelId' } as const;
+const FIELDS = { user: 'userId', key: 'apiKeyId', model: 'modelId', group: 'groupId' } as const;
 
 function isCost(measure: Measure): boolean {
   return measure.startsWith('cost-');
+}
+
+function helpOf(measure: Measure) {
+  if (isCost(measure)) return 'limits.costHelp';
+  return measure === 'calls-concurrent' ? 'limits.callsHelp' : 'limits.capHelp';
 }
 
 interface Choice {
@@ -124,11 +152,12 @@ interface Choice {
 
 const ALL = { pageNum: 1, pageSize: 1_000 } as const;
 
-/** Loads the users, keys or models of the tenant. */
-async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Choice[]> {
+/** Loads the users, keys, models or groups of the tenant. */
+async function choicesOf(
+  scope: keyof typeof FIELDS,
+  signal: AbortSignal,
+): Promise<readonly Choice[]> {
   switch (scope) {
-    case 'tenant':
-      return [];
     case 'user':
       return (await plinth.userList({ query: ALL, signal })).rows.map(({ userId, userName }) => ({
         value: String(userId),
@@ -143,11 +172,15 @@ async function choicesOf(scope: Scope, signal: AbortSignal): Promise<readonly Ch
         value: String(id),
         label: modelName,
       }));
+    case 'group':
+      return (await plinth.groupList({ query: ALL, signal })).rows.map(
+        ({ groupId, displayName }) => ({ value: String(groupId), label: displayName }),
+      );
   }
 }
 
 interface SubjectProps {
-  readonly scope: Exclude<Scope, 'tenant'>;
+  readonly scope: keyof typeof FIELDS;
   /** Name of the stored subject. */
   readonly stored: string | undefined;
   readonly disabled: boolean;

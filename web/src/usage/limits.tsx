@@ -86,9 +86,9 @@ function useSubject(): (limit: LimitView) => string {
   };
 }
 
-/** The limit applies to each user, key or model separately. */
-function isOfEach({ scope, userId, apiKeyId, modelId }: LimitView): boolean {
-  return scope !== 'tenant' && (userId ?? apiKeyId ?? modelId) === null;
+/** The limit applies to each user, key, model, group or tag separately. */
+function isOfEach({ scope, userId, apiKeyId, modelId, groupId, tag }: LimitView): boolean {
+  return scope !== 'tenant' && (userId ?? apiKeyId ?? modelId ?? groupId ?? tag) === null;
 }
 
 /** Bar of the used, reserved and remaining amount. The reserved amount belongs to running calls. */

@@ -32,7 +32,10 @@ import { dayBefore } from '../ui/time';
 import { Limits } from './limits';
 
 const SPANS = ['7', '30', '90'] as const;
-const GROUPS = ['model', 'user', 'key', 'provider', 'agent', 'door', 'feature', 'day'] as const;
+const GROUPS = [
+  ...(['model', 'user', 'key', 'group', 'tag', 'provider'] as const),
+  ...(['agent', 'door', 'feature', 'day'] as const),
+] as const;
 const MAX_ROWS = 100;
 
 /** The page of model usage and limits. */
@@ -148,7 +151,7 @@ function Report({ inTabs = (content) => content }: ReportProps) {
   );
 }
 
-const CHARGED = ['user', 'key', 'model', 'agent'] as const;
+const CHARGED = ['user', 'key', 'group', 'tag', 'model', 'agent'] as const;
 
 /** Saves the charges of this month or the last, by what the table is grouped by or by user. */
 function Charges({ groupBy }: { readonly groupBy: string }) {

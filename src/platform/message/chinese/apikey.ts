@@ -9,6 +9,8 @@ export const apikey = {
     '不能从地址 {0} 使用此 API 密钥。请将该地址加入密钥，或使用其他密钥。',
   'This API key cannot be used for the interface {0}. Add the interface to the key, or use another key.':
     '此 API 密钥不能用于接口 {0}。请将该接口加入密钥，或使用其他密钥。',
+  'tags: "{0}" is not a tag. Write it without commas, and without spaces around it.':
+    'tags：“{0}”不是标签。请去掉逗号和前后的空格。',
   'A user can have at most {0} API keys. Revoke one first.':
     '一个用户最多可以有 {0} 个 API 密钥。请先吊销一个。',
   'The API key has been revoked or has expired and cannot be changed. Create a new one.':

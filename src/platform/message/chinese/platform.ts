@@ -226,6 +226,12 @@ export const platform = {
   'You may no longer use what this answer needs, so it stops here. Choose another model, agent or knowledge base.':
     '您已无权使用此回答所需的内容，因此回答到此为止。请选择其他模型、智能体或知识库。',
   'it contains more than one file': '包含多个文件',
+  'A request can have at most {0} tags. Send fewer in {1} and metadata.tags.':
+    '一个请求最多可有 {0} 个标签。请在 {1} 和 metadata.tags 中减少标签。',
+  'Only API keys have tags. Send the request with a key that may use the tag {0}, or without {1}.':
+    '只有 API 密钥才有标签。请使用可用标签 {0} 的密钥发送请求，或去掉 {1}。',
+  'The tag {0} is not among those that this API key may use. Add it to the tags of the key, or send the request without it.':
+    '此 API 密钥不能使用标签 {0}。请将其加入密钥的标签，或去掉该标签后再发送。',
   'it contains no file': '没有文件',
   'it was interrupted': '上传中断',
 };

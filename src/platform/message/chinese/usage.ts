@@ -21,6 +21,14 @@ export const usage = {
   'the user': '用户',
   'the API key': 'API 密钥',
   'the model': '模型',
+  'the group': '用户组',
+  'the tag': '标签',
+  'tokens per minute': '词元/分钟',
+  'concurrent calls': '个并发调用',
+  'This call may use more than the limit of {0} {1} for {2} allows. Ask for a shorter answer, send less, or ask an administrator to raise the limit.':
+    '此次调用可能超过{2}的限额（{0} {1}）。请要求更短的回答，减少发送的内容，或联系管理员提高限额。',
+  'must be a tag: without commas, and without spaces around it':
+    '必须是标签：不含逗号，前后没有空格',
   'requests per minute': '次请求/分钟',
   'tokens per day': '词元/天',
   'tokens per month': '词元/月',
