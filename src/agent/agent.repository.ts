@@ -5,7 +5,7 @@ import { columnName, containing, Database, TenantScoped } from '../platform/data
 import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
-import { comparedSubjects, granted, grantedTo } from '../grant/index.js';
+import { comparedSubjects, granted, grantedInList, grantedTo } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { Generation, ResponseFormat } from '../provider/index.js';
@@ -91,7 +91,10 @@ export class AgentRepository {
       ...(agentName && { agentName: containing(agentName) }),
       ...(status && { status }),
     };
-    return this.agents.page(caller.tenantId, query, where, { updateTime: 'DESC', id: 'DESC' });
+    return this.agents.pageAtOnce(caller.tenantId, query, where, {
+      updateTime: 'DESC',
+      id: 'DESC',
+    });
   }
 
   /** The enabled agents, last changed first; for an API key those that it can call. */
@@ -103,7 +106,7 @@ export class AgentRepository {
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
         WHERE a.tenant_id = $1 AND a.status = '0' AND ($3::bigint[] IS NULL OR a.id = ANY ($3::bigint[]))
           AND ($4::bigint[] IS NULL OR a.model_id = ANY ($4::bigint[]))
-          AND ${granted('agent', 'use', { id: 'a.id', tenant: '$1', subjects: '$5' })}
+          AND ${grantedInList('agent', 'use', { id: 'a.id', tenant: '$1', subjects: '$5' })}
         ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
       [
         caller.tenantId,

@@ -120,7 +120,7 @@ export class AttachRepository {
 
   /** Number of documents per base that the caller may read; bases without documents are missing. */
   async counts(caller: Caller, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
-    const rows = await this.database.query<{ knowledgeId: number; count: number }>(
+    const rows = await this.database.prepared<{ knowledgeId: number; count: number }>(
       `SELECT knowledge_id AS "knowledgeId", count(*) AS count FROM attachment
         WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[])
           AND ${readableDocument('attachment', { tenant: '$1', subjects: '$3' })} GROUP BY knowledge_id`,

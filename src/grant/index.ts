@@ -1,6 +1,7 @@
 export { GrantModule } from './grant.module.js';
 export {
   granted,
+  grantedInList,
   grantedTo,
   isPublished,
   readableDocument,

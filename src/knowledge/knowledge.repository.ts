@@ -37,7 +37,7 @@ export class KnowledgeRepository {
   /** The bases that the caller may read. */
   async page(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeBase>> {
     const where = { ...filter(query), ...ordinary(caller, 'read') };
-    return this.bases.page(caller.tenantId, query, where, { id: 'DESC' });
+    return this.bases.pageAtOnce(caller.tenantId, query, where, { id: 'DESC' });
   }
 
   /** The base, if the caller has the level on it. */

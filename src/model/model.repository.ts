@@ -201,7 +201,7 @@ export class ModelRepository {
   /** The models, newest first: all for administrators of models, for others those that they may use. */
   async page(caller: Caller, query: ModelListQuery): Promise<Page<Model>> {
     const { modelDescribe } = query;
-    return this.models.page(
+    return this.models.pageAtOnce(
       caller.tenantId,
       query,
       {
@@ -225,7 +225,7 @@ export class ModelRepository {
       modelShow: Not('N'),
       providerCode: In([...providerCodes]),
     };
-    return this.models.page(caller.tenantId, query, where, { id: 'ASC' });
+    return this.models.pageAtOnce(caller.tenantId, query, where, { id: 'ASC' });
   }
 
   async get(tenantId: string, id: number): Promise<Model> {

@@ -95,6 +95,30 @@ export class TenantScoped<E extends TenantOwned> {
     return new Page(rows, total);
   }
 
+  /**
+   * `page` in one statement, for a condition that costs more than the rows that it matches: the count is that of a window
+   * over all of them.
+   */
+  async pageAtOnce(
+    tenantId: string,
+    query: PageQuery,
+    where: Where<E>,
+    order: FindOptionsOrder<E>,
+  ): Promise<Page<E>> {
+    const { entities, raw } = await this.rows
+      .createQueryBuilder()
+      .setFindOptions({
+        where: within(tenantId, where),
+        order: requestedOrder(query, order),
+        ...rowsOf(query),
+      })
+      .addSelect('count(*) OVER ()', 'total')
+      .getRawAndEntities<{ total: number }>();
+    if (raw[0]) return new Page(entities, raw[0].total);
+    const isFirst = rowsOf(query).skip === 0;
+    return new Page([], isFirst ? 0 : await this.count(tenantId, where));
+  }
+
   async insert(tenantId: string, values: Omit<DeepPartial<E>, 'tenantId'>): Promise<E> {
     const row = this.rows.create({ ...values, tenantId } as DeepPartial<E>);
     return this.rows.save(row, { transaction: false });
