@@ -4,6 +4,7 @@ const platform = [
   'message',
   'error',
   'dependency',
+  'tracing',
   'filesystem',
   'http',
   'outbound',

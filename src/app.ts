@@ -38,6 +38,7 @@ import {
   requestLog,
   serveOpenApi,
   Shutdown,
+  traceRequest,
 } from './platform/observability/index.js';
 import type {
   CommonAnswers,
@@ -77,6 +78,7 @@ const EXPOSED_HEADERS = [
     ...['limit', 'remaining', 'reset'].map((which) => `anthropic-ratelimit-${what}-${which}`),
   ]),
   'x-should-retry',
+  'X-Trace-Id',
 ];
 
 /** The OpenAPI document of an application. */
@@ -116,6 +118,7 @@ export async function createApp(
   app.use(
     compose(
       requestContext,
+      ...(config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : [traceRequest]),
       closeHalfSent(),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),

@@ -101,12 +101,14 @@ interface DoneDetails {
   readonly isKept?: boolean;
   /** The content is JSON that was checked against the schema of the turn. */
   readonly structured?: boolean;
+  /** The trace of the turn, where it is recorded. */
+  readonly traceId?: string | undefined;
 }
 
 /** The end of an answer. */
 export function doneFrame(
   finishReason: string,
-  { citations, isKept = false, structured = false }: DoneDetails = {},
+  { citations, isKept = false, structured = false, traceId }: DoneDetails = {},
 ): string {
   return sseFrame('done', {
     event: 'done',
@@ -115,6 +117,7 @@ export function doneFrame(
     ...(citations && { citations }),
     ...(isKept && { stored: false }),
     ...(structured && { structured: true }),
+    ...(traceId !== undefined && { traceId }),
   });
 }
 

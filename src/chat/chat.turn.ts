@@ -13,6 +13,15 @@ import {
   unexpectedMessage,
 } from '../platform/error/index.js';
 import { currentRequest, localized, SseWriter } from '../platform/http/index.js';
+import {
+  ATTRIBUTE,
+  currentTraceId,
+  errorType,
+  OPERATION,
+  recordedText,
+  recordsContent,
+  traced,
+} from '../platform/tracing/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { citationsIn, referenceOf, TurnSources } from '../agent/index.js';
@@ -192,34 +201,72 @@ export class ChatTurn {
     // From here on the turn ends with an answer that is stored, or kept until the database is back.
     place.onEnd((reason) => answer.stop(reason));
     place.mayGoOn = (now) => this.planner.mayGoOn(now, plan);
-    await this.running.during(turn, async () => {
-      let messages = questionAlone;
-      let outcome: TurnOutcome;
-      try {
-        // Retrieve: history, files and fragments for the question.
-        messages = (await this.messagesOf(turn)) ?? questionAlone;
+    await this.running.during(turn, () =>
+      this.traced(turn, () => this.answer(turn, questionAlone)),
+    );
+  }
 
-        // Call the model and stream its answer.
-        const { signal, trail } = answer;
-        // Tools add to the sources of the question; other runtimes do not read them.
-        const sources = plan.runtime.usesTools ? new TurnSources(answer.sources) : undefined;
-        const isResolvedNow = plan.bases.length === 0 && files.length === 0;
-        const call = {
-          caller,
-          messages,
-          sources,
-          limits: CHAT_LIMITS,
-          signal,
-          trail,
-          isResolvedNow,
-        };
-        const saveStep = (step: StoredStep): Promise<void> => this.saveStep(turn, step);
-        outcome = await answer.read(this.planner.answer(plan, call), { saveStep, sources });
-      } catch (error) {
-        outcome = answer.outcomeOf(error);
+  /** Runs the turn in its span. */
+  private async traced(
+    { id, caller, body, plan, answer }: Turn,
+    work: () => Promise<TurnOutcome>,
+  ): Promise<void> {
+    const { agentId, model } = plan;
+    const operation = agentId === undefined ? OPERATION.invokeWorkflow : OPERATION.invokeAgent;
+    const attributes = {
+      [ATTRIBUTE.operation]: operation,
+      [ATTRIBUTE.workflowName]: agentId === undefined ? 'chat' : undefined,
+      [ATTRIBUTE.agentId]: agentId === undefined ? undefined : String(agentId),
+      [ATTRIBUTE.conversationId]: body.sessionId === undefined ? undefined : String(body.sessionId),
+      [ATTRIBUTE.requestModel]: model.modelName,
+      [ATTRIBUTE.turnId]: id,
+      [ATTRIBUTE.tenantId]: caller.tenantId,
+      [ATTRIBUTE.userId]: String(caller.userId),
+    };
+    const name = agentId === undefined ? `${operation} chat` : operation;
+    await traced(name, { attributes }, async (span) => {
+      const { state, finishReason, error } = await work();
+      span?.set({ [ATTRIBUTE.finishReasons]: [finishReason] });
+      if (recordsContent(span, caller.tenantId)) {
+        span.set({
+          [ATTRIBUTE.inputMessages]: recordedText('user', body.content),
+          [ATTRIBUTE.outputMessages]: recordedText('assistant', answer.text),
+        });
       }
-      await this.finish(turn, messages, outcome);
+      if (state === 'failed') span?.end(errorType(error));
     });
+  }
+
+  /** Answers the question and stores the answer. */
+  private async answer(turn: Turn, questionAlone: ChatMessage[]): Promise<TurnOutcome> {
+    const { caller, plan, files, answer } = turn;
+    let messages = questionAlone;
+    let outcome: TurnOutcome;
+    try {
+      // Retrieve: history, files and fragments for the question.
+      messages = (await this.messagesOf(turn)) ?? questionAlone;
+
+      // Call the model and stream its answer.
+      const { signal, trail } = answer;
+      // Tools add to the sources of the question; other runtimes do not read them.
+      const sources = plan.runtime.usesTools ? new TurnSources(answer.sources) : undefined;
+      const isResolvedNow = plan.bases.length === 0 && files.length === 0;
+      const call = {
+        caller,
+        messages,
+        sources,
+        limits: CHAT_LIMITS,
+        signal,
+        trail,
+        isResolvedNow,
+      };
+      const saveStep = (step: StoredStep): Promise<void> => this.saveStep(turn, step);
+      outcome = await answer.read(this.planner.answer(plan, call), { saveStep, sources });
+    } catch (error) {
+      outcome = answer.outcomeOf(error);
+    }
+    await this.finish(turn, messages, outcome);
+    return outcome;
   }
 
   /**
@@ -319,6 +366,7 @@ export class ChatTurn {
     const { caller, plan, body, answer } = turn;
     const { tenantId, userId, inline } = caller;
     const { state, finishReason } = outcome;
+    const traceId = currentTraceId();
     const error = state === 'failed' ? this.messageOf(outcome.error) : undefined;
     const usage = answer.usageFor(messages);
     const citations = answer.sources && citationsIn(answer.text, answer.sources.length);
@@ -346,6 +394,7 @@ export class ChatTurn {
         sources,
         structured,
         providerState: answer.providerState,
+        traceId,
         ...(answer.hasSteps && { steps: answer.unsavedSteps }),
       },
     );
@@ -363,7 +412,7 @@ export class ChatTurn {
       answer.write(
         endingFrame(ended, inline) +
           usageFrame(usage, attempts) +
-          doneFrame(finishReason, { citations, isKept, structured }),
+          doneFrame(finishReason, { citations, isKept, structured, traceId }),
       );
     }
   }

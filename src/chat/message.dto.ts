@@ -198,6 +198,12 @@ export class MessageView extends View({
   sources: list(SourceView, { description: 'The fragments that were sent to the model' }),
   files: list(MessageFileView, { description: 'What the question was sent with' }),
   steps: list(StepView, { description: 'What an agent did with tools before its last text' }),
+  traceId: nullable(
+    text({
+      example: '4bf92f3577b34da6a3ce929d0e0e4736',
+      description: 'The trace of the answer, where the operator records traces',
+    }),
+  ),
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}

@@ -69,6 +69,8 @@ export class ChatMessage {
   @Jsonb(nullable) sources: StoredSource[] | null;
   /** Files of the question; null without files. */
   @Jsonb(nullable) files: ChatFile[] | null;
+  /** The trace of the turn; null where it was not recorded. */
+  @Varchar(32, nullable) traceId: string | null;
   @Varchar(200, nullable) idempotencyKey: string | null;
   @Char(64, nullable) requestHash: string | null;
   @Varchar(500, nullable) remark: string | null;

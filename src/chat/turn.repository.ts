@@ -71,6 +71,8 @@ export interface TurnAnswer {
   readonly providerState?: ProviderState | undefined;
   /** The content was checked against a schema. */
   readonly structured?: boolean | undefined;
+  /** The trace of the turn. */
+  readonly traceId?: string | undefined;
 }
 
 /** An answer that is not stored yet, with all that storing it needs. */
@@ -176,9 +178,9 @@ const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR 
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
-  sources, agent_id, structured, provider_state`;
+  sources, agent_id, structured, provider_state, trace_id`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9::jsonb, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb, $21`;
 
 /** The answer row of a turn in any state. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
@@ -191,7 +193,7 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
       first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
       sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, structured = EXCLUDED.structured,
-      provider_state = EXCLUDED.provider_state, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
+      provider_state = EXCLUDED.provider_state, trace_id = EXCLUDED.trace_id, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
 /** Drops the answer if its question was deleted meanwhile. */
@@ -278,7 +280,7 @@ export class TurnRepository {
 
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
   async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
-    const { usage, sessionId, structured = false, providerState } = answer;
+    const { usage, sessionId, structured = false, providerState, traceId = null } = answer;
     const state = providerState ? storableJson(providerState, storableText) : null;
     const values = [
       tenantId,
@@ -305,6 +307,7 @@ export class TurnRepository {
         sessionId,
         structured,
         state,
+        traceId,
       ]);
     else
       await this.database.prepared(RELEASE_AND_INSERT_SESSIONLESS_ANSWER, [
@@ -312,6 +315,7 @@ export class TurnRepository {
         answer.questionId,
         structured,
         state,
+        traceId,
       ]);
   }
 

@@ -9,6 +9,7 @@ import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { msg, sentences } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import { ATTRIBUTE, OPERATION, recordsContent, traced } from '../platform/tracing/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
@@ -121,6 +122,22 @@ export class RetrievalService {
    * returned with a notice; if the reranker fails, the order before it. Rejects when no channel succeeded.
    */
   async retrieve(input: RetrievalRequest): Promise<RetrievalResult> {
+    const { caller, knowledge } = input;
+    const attributes = {
+      [ATTRIBUTE.operation]: OPERATION.retrieval,
+      [ATTRIBUTE.dataSourceId]: String(knowledge.id),
+      [ATTRIBUTE.tenantId]: caller.tenantId,
+    };
+    return traced(OPERATION.retrieval, { attributes }, async (span) => {
+      const result = await this.find(input);
+      span?.set({ [ATTRIBUTE.hits]: result.fragments.length });
+      if (recordsContent(span, caller.tenantId))
+        span.set({ [ATTRIBUTE.retrievalQuery]: input.query });
+      return result;
+    });
+  }
+
+  private async find(input: RetrievalRequest): Promise<RetrievalResult> {
     const query = input.query.trim().slice(0, MAX_QUERY_CHARS);
     if (query === '') throw new EmptyQueryError();
     const request = { ...input, query, attachmentIds: await this.documentsOf(input) };
@@ -194,8 +211,10 @@ export class RetrievalService {
     let pool = settings.depth;
     for (let refill = 0; ; refill += 1) {
       const [vector, keyword] = await Promise.all([
-        this.channel(() => this.nearest(request, pool)),
-        settings.enableHybrid ? this.channel(() => this.matching(request, pool)) : null,
+        this.channel('vector search', () => this.nearest(request, pool)),
+        settings.enableHybrid
+          ? this.channel('keyword search', () => this.matching(request, pool))
+          : null,
       ]);
       signal.throwIfAborted();
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
@@ -286,11 +305,18 @@ export class RetrievalService {
     });
   }
 
-  private async channel<Hit>(search: () => Promise<Hit[]>): Promise<ChannelResult<Hit>> {
+  private async channel<Hit>(
+    name: string,
+    search: () => Promise<Hit[]>,
+  ): Promise<ChannelResult<Hit>> {
     const began = performance.now();
     const took = (): number => Math.round((performance.now() - began) * 10) / 10;
     try {
-      const hits = await search();
+      const hits = await traced(name, {}, async (span) => {
+        const results = await search();
+        span?.set({ [ATTRIBUTE.hits]: results.length });
+        return results;
+      });
       return { hits, report: { hits: hits.length, milliseconds: took() } };
     } catch (caught) {
       const error = unavailableError(caught) ?? caught;

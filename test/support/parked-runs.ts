@@ -268,6 +268,7 @@ export class ParkedRuns {
       userId,
       homeTenantId,
       requirement: 'Fix add()',
+      traceparent: null,
       modelName,
       permissionMode,
       approvalPolicy,

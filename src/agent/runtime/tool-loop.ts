@@ -180,7 +180,7 @@ export class ToolLoop {
     const room = { tokens, counter };
     const { signal } = this;
     const context = { caller, agentId, bases, filter, skills, sources, room, offered, signal };
-    return this.services.tools.run(call.name, call.arguments, context);
+    return this.services.tools.run(call.name, call.arguments, { ...context, callId: call.id });
   }
 
   private refused(): ToolResult {

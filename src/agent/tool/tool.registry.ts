@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { unavailableError } from '../../platform/database/index.js';
 import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { ATTRIBUTE, OPERATION, recordsContent, traced } from '../../platform/tracing/index.js';
 import { estimatingCounter, fits, longestBeginning, sizeOf } from '../../model/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
@@ -48,6 +49,8 @@ export interface CallContext extends Omit<ToolContext, 'room'> {
   readonly room?: AnswerRoom;
   /** The names that were offered in this turn; other tools are not run. */
   readonly offered: readonly string[];
+  /** The id that the model gave the call. */
+  readonly callId?: string;
 }
 
 /** Limits of one call of a tool. */
@@ -86,7 +89,34 @@ export class AgentTools {
    * Executes one call. What the tool answers cannot steer the model by control tokens. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
    * ends with the signal or the time limit, whether or not the tool stops then.
    */
-  async run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
+  run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
+    // A model can call a tool that does not exist.
+    const toolName = this.byName.has(name) ? name : '_OTHER';
+    const attributes = {
+      [ATTRIBUTE.operation]: OPERATION.executeTool,
+      [ATTRIBUTE.toolName]: toolName,
+      [ATTRIBUTE.toolType]: 'function',
+      [ATTRIBUTE.toolCallId]: context.callId,
+    };
+    return traced(`${OPERATION.executeTool} ${toolName}`, { attributes }, async (span) => {
+      const result = await this.execute(name, argumentsJson, context);
+      span?.set({ [ATTRIBUTE.outcome]: result.state });
+      if (recordsContent(span, context.caller.tenantId)) {
+        span.set({
+          [ATTRIBUTE.toolArguments]: argumentsJson,
+          [ATTRIBUTE.toolResult]: result.content,
+        });
+      }
+      if (result.state !== 'done') span?.end(result.state);
+      return result;
+    });
+  }
+
+  private async execute(
+    name: string,
+    argumentsJson: string,
+    context: CallContext,
+  ): Promise<ToolResult> {
     const started = performance.now();
     const { room = UNLIMITED } = context;
     const ended = (state: ToolResult['state'], { content, summary }: ToolOutcome): ToolResult => ({

@@ -10,6 +10,8 @@ import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
+import { ATTRIBUTE, OPERATION, traced } from '../../platform/tracing/index.js';
+import type { SpanAttributes } from '../../platform/tracing/index.js';
 import { english, msg, sentences } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { closing } from '../../platform/filesystem/index.js';
@@ -89,7 +91,11 @@ export class RunLoop {
   /** Resolves when this process has nothing more to do for the run. Never fails. */
   async run(lease: RunLease, run: HarnessRun): Promise<void> {
     try {
-      await this.work(lease, run);
+      await traced(
+        OPERATION.invokeAgent,
+        { parent: run.traceparent ?? undefined, attributes: attributesOf(run) },
+        () => this.work(lease, run),
+      );
     } catch (error) {
       await this.handleFailure(lease, run, error);
     }
@@ -115,7 +121,11 @@ export class RunLoop {
     const { lease } = context;
     let recoveries = 0;
     while (!lease.cause) {
-      const result = await this.step(context);
+      const result = await traced('step', {}, async (span) => {
+        const outcome = await this.step(context);
+        span?.set({ [ATTRIBUTE.outcome]: outcome });
+        return outcome;
+      });
       if (result === 'ended' || result === 'parked') return;
       recoveries = result === 'recover' ? recoveries + 1 : 0;
       if (recoveries > MAX_STEPS_WITHOUT_OUTCOME) {
@@ -353,6 +363,18 @@ export class RunLoop {
       msg`The run failed because of an internal error; see the server log for run ${run.id}. Changes made so far are kept and can be undone; start a new run to continue.`,
     );
   }
+}
+
+function attributesOf(run: HarnessRun): SpanAttributes {
+  return {
+    [ATTRIBUTE.operation]: OPERATION.invokeAgent,
+    [ATTRIBUTE.agentId]: 'harness',
+    [ATTRIBUTE.conversationId]: run.sessionId,
+    [ATTRIBUTE.requestModel]: run.modelName,
+    [ATTRIBUTE.runId]: run.id,
+    [ATTRIBUTE.tenantId]: run.tenantId,
+    [ATTRIBUTE.userId]: String(run.userId),
+  };
 }
 
 function stillTooLong(message: Message): Message {

@@ -4,6 +4,7 @@ import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
+import { ATTRIBUTE, OPERATION, recordsContent, traced } from '../../platform/tracing/index.js';
 import { processId } from '../../platform/lease/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
@@ -108,7 +109,28 @@ export class ToolCalls {
     return 'next';
   }
 
-  private async executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
+  private executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
+    const { toolCallId, effectClass } = effect;
+    // A model can call a tool that does not exist.
+    const toolName = this.registry.find(effect.toolName)?.name ?? '_OTHER';
+    const attributes = {
+      [ATTRIBUTE.operation]: OPERATION.executeTool,
+      [ATTRIBUTE.toolName]: toolName,
+      [ATTRIBUTE.toolType]: 'function',
+      [ATTRIBUTE.toolCallId]: toolCallId,
+      [ATTRIBUTE.effectClass]: effectClass,
+    };
+    return traced(`${OPERATION.executeTool} ${toolName}`, { attributes }, async (span) => {
+      if (recordsContent(span, effect.tenantId)) {
+        span.set({ [ATTRIBUTE.toolArguments]: effect.argumentsJson });
+      }
+      const result = await this.executeCall(context, effect);
+      span?.set({ [ATTRIBUTE.outcome]: typeof result === 'object' ? 'ask' : result });
+      return result;
+    });
+  }
+
+  private async executeCall(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
     const call = { context, effect, startedAt: performance.now() };
     try {
       const { tool, ...bound } = this.bind(context, effect);

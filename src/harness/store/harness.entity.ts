@@ -118,6 +118,8 @@ export class HarnessRun {
   @Integer() fence: number;
   @Integer() recoveryAttempts: number;
   @Timestamp() dueAt: Date;
+  /** The span of the request that created the run (`traceparent`, W3C), whose trace the run continues; null without tracing. */
+  @Varchar(55, nullable) traceparent: string | null;
   @Integer() revision: number;
   @Bigint() nextEventSequence: number;
   @Varchar(256) idempotencyKey: string;

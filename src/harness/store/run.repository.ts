@@ -264,6 +264,7 @@ export type NewRun = Pick<
   | 'approvalPolicy'
   | 'budget'
   | 'phase'
+  | 'traceparent'
   | 'idempotencyKey'
   | 'idempotencyHash'
 >;

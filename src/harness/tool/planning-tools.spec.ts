@@ -50,6 +50,7 @@ class HarnessRunRow implements HarnessRun {
   userId = 1;
   homeTenantId = '000000';
   requirement = 'Fix add()';
+  traceparent = null;
   modelName = 'coder';
   permissionMode: HarnessRun['permissionMode'] = 'WORKSPACE_WRITE';
   approvalPolicy: HarnessRun['approvalPolicy'] = 'ON_REQUEST';

@@ -43,6 +43,9 @@ export class Tenant {
 
   /** Whether chats can or must be temporary (platform/retention). */
   @Varchar(10, { default: 'allowed', insert: false, update: false }) temporaryChats: string;
+
+  /** Whether traces have prompts and answers of the tenant (platform/retention). */
+  @Flag({ default: false, insert: false, update: false }) traceContent: boolean;
   @Bigint({ insert: false, update: false }) revision: number;
   @Revision() recordRevision: number;
   @CreateTime() createTime: Date;

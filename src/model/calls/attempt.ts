@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { UpstreamKind } from '../../platform/observability/index.js';
 import { OutboundError } from '../../platform/outbound/index.js';
+import {
+  ATTRIBUTE,
+  modelTraceparent,
+  OPERATION,
+  providerName,
+  recordedText,
+  recordsContent,
+  startSpan,
+} from '../../platform/tracing/index.js';
+import type { Span } from '../../platform/tracing/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { BilledUsage, ChatPart, Usage } from '../../provider/index.js';
 import { groupsOf } from '../../usage/index.js';
@@ -14,6 +24,7 @@ import type {
 } from '../../usage/index.js';
 import { tokensOfCharacters, wideCharactersIn } from '../model-window.js';
 import type { ResolvedModel } from '../model.resolver.js';
+import { recordedMessages } from './recorded-messages.js';
 
 /** The parameters of an attempt. */
 export interface AttemptStart {
@@ -31,6 +42,10 @@ export interface AttemptStart {
   readonly sentTokens: () => number;
   /** The id of its reservation, which its row in the usage ledger must have. */
   readonly reservation?: string | undefined;
+  /** The span of the work that makes the call, which may wait in a queue meanwhile. */
+  readonly span?: Span | undefined;
+  /** What is sent, for the traces of tenants that record content. */
+  readonly request?: unknown;
 }
 
 /** The tokens that an attempt has used. */
@@ -44,6 +59,19 @@ export interface UsedTokens {
   /** The service did not report all of them. */
   readonly estimated: boolean;
 }
+
+/** Characters of an answer that are kept for its span. */
+const MAX_OUTPUT_CHARS = 30_000;
+
+const OPERATIONS: Readonly<Record<UpstreamKind, string>> = {
+  chat: OPERATION.chat,
+  embedding: OPERATION.embeddings,
+  rerank: OPERATION.rerank,
+  media: OPERATION.generateContent,
+  transcript: OPERATION.transcription,
+  moderation: OPERATION.moderation,
+  list: 'list',
+};
 
 /** Failures after which a service may have worked on the request, although no part of an answer has come. */
 const READ_BY_THEN: readonly UpstreamError['kind'][] = [
@@ -80,8 +108,41 @@ export class Attempt {
   /** Parameters that the service refuses and that were not sent, although a caller may have set them. */
   leftOut: readonly string[] = [];
   private error: unknown;
+  private readonly span: Span | undefined;
+  private readonly recordsContent: boolean;
+  private finishReason: string | undefined;
+  /** Text of the answer, kept only where it is recorded. */
+  private output = '';
 
-  constructor(readonly start: AttemptStart) {}
+  constructor(readonly start: AttemptStart) {
+    const { model, kind, number, requestedModel, use } = start;
+    const operation = OPERATIONS[kind];
+    this.span = startSpan(`${operation} ${model.modelName}`, {
+      kind: 'client',
+      parent: start.span,
+      attributes: {
+        [ATTRIBUTE.operation]: operation,
+        [ATTRIBUTE.provider]: providerName(model.providerCode),
+        [ATTRIBUTE.requestModel]: model.modelName,
+        [ATTRIBUTE.requestedModel]: requestedModel,
+        [ATTRIBUTE.attempt]: number,
+        [ATTRIBUTE.serverAddress]: URL.parse(model.connection.address)?.hostname,
+        [ATTRIBUTE.tenantId]: use.caller.tenantId,
+        [ATTRIBUTE.userId]: String(use.caller.userId),
+        [ATTRIBUTE.agentId]: use.agentId === undefined ? undefined : String(use.agentId),
+      },
+    });
+    this.recordsContent = recordsContent(this.span, use.caller.tenantId);
+    if (this.recordsContent) {
+      const messages = recordedMessages(start.request);
+      this.span?.set({ [ATTRIBUTE.inputMessages]: messages });
+    }
+  }
+
+  /** `traceparent` for the service, where the operator sends it. */
+  get traceparent(): string | undefined {
+    return modelTraceparent(this.span);
+  }
 
   /** Records the parts of a stream. */
   read(parts: readonly ChatPart[]): void {
@@ -102,6 +163,7 @@ export class Attempt {
           break;
         case 'finish':
           this.isFinished = true;
+          this.finishReason = part.reason;
           break;
         case 'provider-state':
           break;
@@ -131,6 +193,24 @@ export class Attempt {
       this.error = how.error;
       this.outcome = how.error instanceof UpstreamError ? how.error.kind : 'error';
     } else if (how === 'left' && !this.isFinished) this.outcome = 'aborted';
+    if (this.span?.isSampled) this.describe(this.span);
+    this.span?.end(this.isOk ? undefined : this.outcome);
+  }
+
+  private describe(span: Span): void {
+    const { tokens, finishReason, firstTokenMs, output } = this;
+    span.set({
+      [ATTRIBUTE.inputTokens]: tokens.inputTokens,
+      [ATTRIBUTE.outputTokens]: tokens.outputTokens,
+      [ATTRIBUTE.cacheReadTokens]: tokens.cachedTokens || undefined,
+      [ATTRIBUTE.cacheCreationTokens]: tokens.billed.cacheWriteTokens,
+      [ATTRIBUTE.reasoningTokens]: tokens.reasoningTokens || undefined,
+      [ATTRIBUTE.estimated]: tokens.estimated,
+      [ATTRIBUTE.finishReasons]: finishReason === undefined ? undefined : [finishReason],
+      [ATTRIBUTE.stream]: firstTokenMs === undefined ? undefined : true,
+      [ATTRIBUTE.timeToFirstChunk]: firstTokenMs === undefined ? undefined : firstTokenMs / 1_000,
+      [ATTRIBUTE.outputMessages]: output === '' ? undefined : recordedText('assistant', output),
+    });
   }
 
   get isOk(): boolean {
@@ -229,6 +309,7 @@ export class Attempt {
   }
 
   private write(text: string): void {
+    if (this.recordsContent && this.output.length < MAX_OUTPUT_CHARS) this.output += text;
     const wide = wideCharactersIn(text);
     this.wide += wide;
     this.narrow += text.length - wide;

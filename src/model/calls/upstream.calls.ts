@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isWithinKey } from '../../platform/access/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import type { UpstreamKind } from '../../platform/observability/index.js';
+import { currentSpan } from '../../platform/tracing/index.js';
 import {
   abortedError,
   retryBeforeFirstPart,
@@ -447,6 +448,7 @@ export class UpstreamCalls {
     const { callOf, open, sentTokens, worst, partsOf } = streamCall;
     const { use, signal, firstAttempt = 1 } = options;
     const route = this.routeOf(first, options, streamCall);
+    const span = currentSpan();
     let attempt: Attempt | undefined;
     const begin = async (number: number): Promise<AsyncIterable<T>> => {
       attempt = undefined;
@@ -474,6 +476,8 @@ export class UpstreamCalls {
         requestedModel: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,
+        span,
+        request: call,
       });
       use.trail?.add(attempt);
       return open(model, call, this.callOptionsOf(attempt, options));
@@ -496,6 +500,7 @@ export class UpstreamCalls {
     const within = options.within ?? ((once) => once());
     const { kind, auxiliary, callOf, send, sentTokens, worst, settle } = unaryCall;
     const route = this.routeOf(first, options, unaryCall);
+    const span = currentSpan();
     const once = async (number: number): Promise<T> => {
       const model = await route.next(number);
       const start = { model, use, number: number + firstAttempt - 1 };
@@ -522,6 +527,8 @@ export class UpstreamCalls {
         requestedModel: first.modelName,
         sentTokens: () => sentTokens(call),
         reservation,
+        span,
+        request: auxiliary ? undefined : call,
       });
       use.trail?.add(attempt);
       try {
@@ -585,7 +592,8 @@ export class UpstreamCalls {
     const onRateLimits = (headers: Readonly<Record<string, string>>): void => {
       if (trail) trail.upstreamLimits = headers;
     };
-    return { limits, signal, findings, ...(trail && { onRateLimits }) };
+    const { traceparent } = attempt;
+    return { limits, signal, findings, traceparent, ...(trail && { onRateLimits }) };
   }
 
   /** The first part of an answer shows that an address works again; the rest of the answer may take minutes. */

@@ -7,11 +7,13 @@ import {
   count,
   hostList,
   hostPair,
+  keyValueList,
   MINUTE,
   onOff,
   optionalHeaderValue,
   proxyAddress,
   seconds,
+  share,
   tenantFolders,
   tesseractLanguages,
   text,
@@ -20,6 +22,15 @@ import {
   wholeNumber,
 } from './variable.js';
 import type { Variable } from './variable.js';
+
+const TRACE_SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
 
 /**
  * Every variable that Plinth reads. The tables of docs/CONFIGURATION.md are generated from here.
@@ -264,6 +275,45 @@ export const variables = {
     description: 'Audit log: the header with the token of the receiver, as name: value',
     secret: true,
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable(baseAddress.optional(), {
+    example: 'https://otel.example.com:4318',
+    description:
+      'Traces: base address of a collector that takes OTLP over HTTP (protobuf) at /v1/traces; unset: no tracing',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: variable(keyValueList, {
+    default: '',
+    example: 'Authorization=Basic%20cGs6c2s=',
+    description:
+      'Traces: headers for the collector as key=value, percent-encoded, with commas between',
+    secret: true,
+  }),
+  OTEL_SERVICE_NAME: variable(text, {
+    default: 'plinth',
+    example: 'plinth-staging',
+    description: 'Traces: name of the service',
+  }),
+  OTEL_RESOURCE_ATTRIBUTES: variable(keyValueList, {
+    default: '',
+    example: 'deployment.environment.name=production',
+    description: 'Traces: further attributes of the service as key=value with commas between',
+  }),
+  OTEL_TRACES_SAMPLER: variable(z.enum(TRACE_SAMPLERS), {
+    default: 'parentbased_always_on',
+    example: 'parentbased_traceidratio',
+    description:
+      'Traces: which requests are traced. parentbased_ follows the sampled flag of callers; without it callers have no say',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: variable(share, {
+    default: '1',
+    example: '0.1',
+    description: 'Traces: share of the requests that the traceidratio samplers choose, from 0 to 1',
+  }),
+  TRACE_MODEL_CALLS: variable(onOff, {
+    default: 'off',
+    example: 'on',
+    description:
+      'Traces: send traceparent (W3C) with calls of models, for services and gateways of your own that continue the trace',
+  }),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
@@ -412,6 +462,15 @@ export const variableGroups = {
     'OUTBOUND_CA_FILE',
     'IMAGE_SDK_URL',
     'MEDIA_CONTENT_HOSTS',
+  ],
+  Traces: [
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_HEADERS',
+    'OTEL_SERVICE_NAME',
+    'OTEL_RESOURCE_ATTRIBUTES',
+    'OTEL_TRACES_SAMPLER',
+    'OTEL_TRACES_SAMPLER_ARG',
+    'TRACE_MODEL_CALLS',
   ],
   Retention: [
     'USAGE_DETAIL_DAYS',

@@ -153,7 +153,8 @@ function certificatesIn(path: string): string[] {
 function secretTexts(values: Values): string[] {
   const secretVariables = Object.entries<Variable>(variables).filter(([, about]) => about.secret);
   return secretVariables.flatMap(([name]) => {
-    const value = values[name as keyof Values];
+    const value: unknown = values[name as keyof Values];
+    if (typeof value === 'object' && value !== null) return Object.values(value).map(String);
     if (typeof value !== 'string') return [];
     const password = URL.canParse(value) ? new URL(value).password : '';
     return password === '' ? [value] : [value, password, decodeURIComponent(password)];

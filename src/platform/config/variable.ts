@@ -32,6 +32,12 @@ export const wholeNumber = (min: number, max: number): z.ZodType<number> =>
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`);
 
+/** A number from 0 to 1. */
+export const share: z.ZodType<number> = z
+  .string()
+  .regex(/^(0?\.\d+|[01](\.0+)?)$/, 'must be a number from 0 to 1')
+  .transform(Number);
+
 export const onOff: z.ZodType<boolean> = z
   .enum(['on', 'off', 'true', 'false', '1', '0'], { error: 'must be on or off' })
   .transform((word) => ['on', 'true', '1'].includes(word));
@@ -41,6 +47,25 @@ export const commaList: z.ZodType<string[]> = z.string().transform((list) =>
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== ''),
+);
+
+/** Pairs such as `key=value,other=value`, with values percent-encoded, as OpenTelemetry writes headers and attributes. */
+export const keyValueList: z.ZodType<Record<string, string>> = commaList.transform(
+  (entries, context) => {
+    const pairs = entries.map((entry) => /^([^=\s]+)\s*=(.*)$/.exec(entry));
+    try {
+      return Object.fromEntries(
+        pairs.map((pair) => {
+          const [, key = '', value = ''] = pair ?? [];
+          if (key === '') throw new Error('No key.');
+          return [key, decodeURIComponent(value.trim())];
+        }),
+      ) as Record<string, string>;
+    } catch {
+      context.addIssue('must be pairs such as key=value with commas between them');
+      return z.NEVER;
+    }
+  },
 );
 
 /** A folder that belongs to a tenant. */

@@ -2,6 +2,8 @@ import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import type { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import { errorType, startStatement } from '../tracing/index.js';
+import type { Span } from '../tracing/index.js';
 import { fairEmbedded } from './fair-embedded.js';
 import { ServerConnections } from './server-connections.js';
 import type { Availability, ServerLimits } from './server-connections.js';
@@ -75,12 +77,24 @@ function observedClient(
 
     // node-postgres declares query() with a dozen overloads; only text and values are read here.
     override query = ((...args: [unknown, ...unknown[]]) => {
-      observe?.(textOf(args[0]), valuesOf(args));
+      const text = textOf(args[0]);
+      observe?.(text, valuesOf(args));
+      const span = startStatement(text);
       const answer = Reflect.apply(pg.Client.prototype.query, this, args) as unknown;
-      if (answer instanceof Promise) server?.limit(this, answer);
+      if (answer instanceof Promise) {
+        server?.limit(this, answer);
+        if (span) endWith(span, answer);
+      }
       return answer;
     }) as typeof pg.Client.prototype.query;
   };
+}
+
+function endWith(span: Span, answer: Promise<unknown>): void {
+  answer.then(
+    () => span.end(),
+    (error: unknown) => span.end(errorType(error)),
+  );
 }
 
 function embeddedOptions(database: PGlite): object {

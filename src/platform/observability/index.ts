@@ -9,5 +9,6 @@ export type { CommonAnswers } from './open-api.js';
 export type { FailureViews } from './open-api.answers.js';
 export { ObservabilityModule } from './observability.module.js';
 export { reportUncaughtErrors, stopOnSignals } from './process-signals.js';
+export { traceRequest } from './request-trace.js';
 export { Shutdown } from './shutdown.js';
 export { startFailure } from './start-failure.js';

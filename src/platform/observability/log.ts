@@ -9,6 +9,7 @@ import type { Config } from '../config/index.js';
 import { currentRequest, ignoredParameters } from '../http/index.js';
 import type { Caller } from '../access/index.js';
 import { envelopeCode } from '../error/index.js';
+import { currentTraceId } from '../tracing/index.js';
 import type { Metrics } from './metrics.js';
 
 const HIDDEN = '[hidden]';
@@ -220,7 +221,8 @@ export function createLogger(config: Config, output?: LogDestination): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       mixin: () => {
         const request = currentRequest();
-        return request ? { requestId: request.id } : {};
+        const traceId = currentTraceId();
+        return { ...(request && { requestId: request.id }), ...(traceId && { traceId }) };
       },
       formatters: { level: (level) => ({ level }), log: withoutSecrets },
       // Errors are already plain fields by then; pino's own serializer would copy all they hold.
@@ -312,8 +314,10 @@ function readMore(more: readonly unknown[]): { context?: string; stack?: string 
 
 const MAX_PATH_CHARS = 500;
 
-/** Probes arrive every few seconds, so they are logged at level debug. */
-const PROBES = /^\/(health|metrics)(\/|$)/;
+/** Probes arrive every few seconds, so they are logged at level debug and not traced. */
+export function isProbe(path: string): boolean {
+  return /^\/(health|metrics)(\/|$)/.test(path);
+}
 
 /** Writes one line and counts one request when an answer has ended, whatever ended it. */
 export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): RequestHandler {
@@ -351,14 +355,14 @@ export function requestLog(logger: Logger, metrics: Pick<Metrics, 'answered'>): 
 }
 
 /** The envelope's code; without an envelope the HTTP status, and `aborted` when the client left before either. */
-function answeredCode(response: Response, aborted: boolean): number | 'aborted' {
+export function answeredCode(response: Response, aborted: boolean): number | 'aborted' {
   const code = envelopeCode(response);
   if (code !== undefined) return code;
   return aborted && !response.headersSent ? 'aborted' : response.statusCode;
 }
 
 /** The pattern, never the path: a label of a metric must not grow with what strangers ask for. */
-function routePattern(request: Request): string {
+export function routePattern(request: Request): string {
   const { route } = request as { route?: { path?: unknown } };
   return typeof route?.path === 'string' ? route.path : 'unmatched';
 }
@@ -368,7 +372,7 @@ function pathOf(request: Request): string {
   return (request.originalUrl.split('?', 1)[0] ?? '').slice(0, MAX_PATH_CHARS);
 }
 
-function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
+export function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
   return request.caller;
 }
 
@@ -377,7 +381,7 @@ function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
  * unexpected failure is logged with its cause where it is handled.
  */
 function levelOf(code: number | 'aborted', path: string): Level {
-  if (PROBES.test(path)) return 'debug';
+  if (isProbe(path)) return 'debug';
   if (code === 'aborted') return 'info';
   return code >= 500 || code === 403 || code === 429 ? 'warn' : 'info';
 }

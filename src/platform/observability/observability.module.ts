@@ -7,13 +7,15 @@ import {
   HealthController,
   MetricsController,
 } from './observability.controller.js';
+import { Tracing } from './request-trace.js';
 import { Shutdown } from './shutdown.js';
+import { TraceContentRepository } from './trace-content.repository.js';
 
 /** The operator's view of a running process: log, health, metrics and shutdown. */
 @Global()
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],
-  providers: [HealthRepository, HealthService, Metrics, Shutdown],
+  providers: [HealthRepository, HealthService, Metrics, Shutdown, TraceContentRepository, Tracing],
   exports: [HealthService, Metrics, Shutdown],
 })
 export class ObservabilityModule {}

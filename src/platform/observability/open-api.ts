@@ -85,7 +85,7 @@ export function openApiOf(
 ): OpenAPIObject {
   const settings = new DocumentBuilder()
     .setTitle('Plinth')
-    .setVersion(version())
+    .setVersion(serviceVersion())
     .setDescription(DESCRIPTION)
     .addServer(baseUrl)
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'authorization')
@@ -144,7 +144,7 @@ function withoutCreated(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
-function version(): string {
+export function serviceVersion(): string {
   const file = join(packageFolder(import.meta.url), 'package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

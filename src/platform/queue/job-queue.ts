@@ -1,11 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { ATTRIBUTE, currentSpan, traced } from '../tracing/index.js';
 import type { Config } from '../config/index.js';
 
 /** The content of a job. The row of `id` in the database is the truth; data holds only what the handler needs to find it. */
 export interface QueuedJob {
   readonly id: string;
   readonly data: Readonly<Record<string, string | number>>;
+  /** The trace in which the job was added (`traceparent`, W3C); the queue adds it. */
+  readonly trace?: string | undefined;
 }
 
 /**
@@ -79,6 +82,12 @@ export abstract class JobQueue {
   abstract stop(): Promise<void>;
 }
 
+/** The job with the present trace, so that the process that runs it continues it. */
+export function withTrace(job: QueuedJob): QueuedJob {
+  const trace = currentSpan()?.traceparent;
+  return trace === undefined ? job : { ...job, trace };
+}
+
 /** The jobs that this process runs now, each with the signal that tells it to end. */
 export class RunningJobs {
   private readonly logger = new Logger('JobQueue');
@@ -88,7 +97,19 @@ export class RunningJobs {
   /** Runs one job. Resolves when it has ended, or when `stop` no longer waits for it; a failure is logged. */
   async run(kind: string, job: QueuedJob, handler: JobHandler): Promise<void> {
     const controller = new AbortController();
-    const end = this.execute(kind, job, () => handler(job, controller.signal));
+    const options = {
+      kind: 'consumer',
+      parent: job.trace,
+      attributes: {
+        [ATTRIBUTE.messagingSystem]: 'plinth',
+        [ATTRIBUTE.messagingOperation]: 'process',
+        [ATTRIBUTE.messagingDestination]: kind,
+        [ATTRIBUTE.messagingId]: job.id,
+      },
+    } as const;
+    const end = this.execute(kind, job, () =>
+      traced(`process ${kind}`, options, () => handler(job, controller.signal)),
+    );
     this.running.set(controller, end);
     await Promise.race([end, this.abandoned.promise]);
     this.running.delete(controller);
@@ -152,8 +173,9 @@ export class InProcessJobQueue extends JobQueue {
     if (this.stopping || this.config.ROLE === 'api') return;
     const lane = this.laneOf(kind);
     if (lane.due.has(job.id)) return;
-    if (options.delayMs) this.delay(lane, job, options.delayMs);
-    else this.makeDue(lane, lane.delayed.get(job.id)?.job ?? job);
+    const added = withTrace(job);
+    if (options.delayMs) this.delay(lane, added, options.delayMs);
+    else this.makeDue(lane, lane.delayed.get(job.id)?.job ?? added);
   }
 
   override async counts(kind: string): Promise<JobCounts> {

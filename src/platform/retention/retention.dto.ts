@@ -2,6 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray } from 'class-validator';
 import {
+  Flag,
+  flag,
   Input,
   integer,
   list,
@@ -62,6 +64,11 @@ export class RetentionBody extends Input({
     description:
       'Whether chats can, must or cannot be temporary; unchanged when not given. enforced: chats that there are stay',
   }),
+  traceContent: Flag({
+    optional: true,
+    description:
+      'Whether traces have prompts, answers and arguments of tools, within 10 seconds; unchanged when not given',
+  }),
 }) {
   @Rules() rules: RetentionRuleBody[];
 }
@@ -79,6 +86,9 @@ export class RetentionView extends View({
   rules: list(RetentionRuleView),
   temporaryChats: oneOf(TEMPORARY_CHAT_POLICIES, {
     description: 'Whether chats can, must or cannot be temporary',
+  }),
+  traceContent: flag({
+    description: 'Whether traces, where the operator records them, have prompts and answers',
   }),
 }) {}
 

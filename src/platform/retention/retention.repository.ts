@@ -159,6 +159,21 @@ export class RetentionRepository {
     ]);
   }
 
+  async traceContent(tenantId: string): Promise<boolean> {
+    const [row] = await this.database.query<{ isOn: boolean }>(
+      'SELECT trace_content AS "isOn" FROM tenant WHERE tenant_id = $1',
+      [tenantId],
+    );
+    return row?.isOn ?? false;
+  }
+
+  async setTraceContent(tenantId: string, isOn: boolean): Promise<void> {
+    await this.database.query('UPDATE tenant SET trace_content = $2 WHERE tenant_id = $1', [
+      tenantId,
+      isOn,
+    ]);
+  }
+
   holds(tenantId: string): Promise<HeldUser[]> {
     return this.database.query(
       `SELECT hold.user_id AS "userId", u.user_name AS "userName", hold.reason, placer.user_name AS "placedBy",

@@ -115,7 +115,11 @@ export class RetentionService {
   private async replace(
     caller: Caller,
     userId: number | null,
-    { rules, temporaryChats }: OwnRetentionBody & Pick<RetentionBody, 'temporaryChats'>,
+    {
+      rules,
+      temporaryChats,
+      traceContent,
+    }: OwnRetentionBody & Pick<RetentionBody, 'temporaryChats' | 'traceContent'>,
   ): Promise<void> {
     const { tenantId } = caller;
     const allowed: readonly RecordClass[] = userId === null ? RECORD_CLASSES : USER_CLASSES;
@@ -131,12 +135,15 @@ export class RetentionService {
     await this.database.transaction(async () => {
       await this.repository.replace(tenantId, userId, rules);
       if (temporaryChats) await this.repository.setTemporaryChats(tenantId, temporaryChats);
+      if (traceContent !== undefined) {
+        await this.repository.setTraceContent(tenantId, traceContent);
+      }
       const days = Object.fromEntries(rules.map((rule) => [rule.recordClass, rule.days]));
       await this.audit.record(caller, {
         action: 'update',
         target: 'retention',
         ...(userId !== null && { id: userId }),
-        detail: { days, ...(temporaryChats && { temporaryChats }) },
+        detail: { days, temporaryChats, traceContent },
       });
     });
   }
@@ -159,7 +166,8 @@ export class RetentionService {
       };
     });
     const temporaryChats = await this.repository.temporaryChats(tenantId);
-    return RetentionView.of({ rules: views, temporaryChats });
+    const traceContent = await this.repository.traceContent(tenantId);
+    return RetentionView.of({ rules: views, temporaryChats, traceContent });
   }
 
   private async daysOf(

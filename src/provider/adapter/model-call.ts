@@ -249,6 +249,8 @@ export interface ModelCallOptions {
   readonly findings?: ServiceFindings | undefined;
   /** Receives the rate limit headers of the service, by lower-case name, of a failed call as well. */
   readonly onRateLimits?: ((limits: Readonly<Record<string, string>>) => void) | undefined;
+  /** Header of W3C Trace Context, not covered by a signature. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Parts of a usage that have prices of their own, and the price itself. Absent fields are none of it. */
@@ -490,23 +492,24 @@ async function exchange(
     secrets,
     ...request
   }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
-  { limits, signal, onRateLimits }: ModelCallOptions,
+  { limits, signal, onRateLimits, traceparent }: ModelCallOptions,
 ): Promise<Exchanged> {
   let callSecrets: Secrets = secrets;
   try {
     const call = await authenticated(http, { ...request, url, secrets }, signal);
     callSecrets = call.secrets;
-    const authorized = { ...request, headers: call.headers };
+    const headers = traceparent === undefined ? call.headers : { ...call.headers, traceparent };
+    const authorized = { ...request, headers };
     const response = await http.request(url, { ...authorized, signal, timeouts: limits });
     onRateLimits?.(rateLimitsIn(response.headers));
     if (response.status < 400) return { response };
-    const { status, headers } = response;
+    const { status } = response;
     const text = await errorText(response);
     const answer = {
       status,
       body: text,
-      contentType: headers['content-type'],
-      retryAfterMs: retryAfterMs(headers),
+      contentType: response.headers['content-type'],
+      retryAfterMs: retryAfterMs(response.headers),
     };
     return { failure: { error: errorOfAnswer(answer, callSecrets), text } };
   } catch (error) {

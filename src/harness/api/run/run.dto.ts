@@ -474,6 +474,12 @@ export class RunView extends View({
   revision: integer({ example: 1 }),
   lastEventSequence: integer({ description: 'Number of the newest event', example: 2 }),
   replayed: optional(flag({ description: 'The request was a repetition' })),
+  traceId: nullable(
+    text({
+      example: '4bf92f3577b34da6a3ce929d0e0e4736',
+      description: 'The trace of the run, where the operator records traces',
+    }),
+  ),
 }) {}
 
 /** The run after a cancel. */
@@ -506,7 +512,13 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     createdAt: run.createTime,
     updatedAt: run.updateTime,
     lastEventSequence: run.nextEventSequence - 1,
+    traceId: traceIdOf(run.traceparent),
   });
+}
+
+/** The trace id of a sampled `traceparent`. */
+function traceIdOf(traceparent: string | null): string | null {
+  return /^00-([\da-f]{32})-[\da-f]{16}-01$/.exec(traceparent ?? '')?.[1] ?? null;
 }
 
 /** Maximum size of all diffs of an inbox. */

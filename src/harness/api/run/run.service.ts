@@ -7,6 +7,7 @@ import {
   InvalidInputError,
   TooManyRequestsError,
 } from '../../../platform/error/index.js';
+import { currentSpan } from '../../../platform/tracing/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
@@ -356,6 +357,7 @@ export class RunService {
       phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
       idempotencyKey: body.idempotencyKey,
       idempotencyHash: hash,
+      traceparent: currentSpan()?.traceparent ?? null,
     };
   }
 

@@ -4,7 +4,7 @@ import type Bull from 'bull';
 import type { Redis } from 'ioredis';
 import { withLimit } from '../../dependency/index.js';
 import type { SharedRedis } from '../../redis/index.js';
-import { JobQueue, RunningJobs } from '../job-queue.js';
+import { JobQueue, RunningJobs, withTrace } from '../job-queue.js';
 import type {
   AddOptions,
   JobCounts,
@@ -152,7 +152,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     // Bull ignores an id that it knows, also of a job that runs. The second id lets one more job wait meanwhile.
     const isRunning = await (await queue.getJob(job.id))?.isActive();
     const jobId = isRunning ? `${job.id}:again` : job.id;
-    const added = await queue.add(job, { jobId, delay });
+    const added = await queue.add(withTrace(job), { jobId, delay });
     if (delay === 0 && (await added.isDelayed())) await added.promote();
   }
 
