@@ -6,7 +6,7 @@ COPY client/package.json ./client/package.json
 COPY web/package.json ./web/package.json
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
-COPY scripts/prepare.mjs ./scripts/prepare.mjs
+COPY scripts ./scripts
 COPY simulator ./simulator
 COPY src ./src
 COPY client ./client

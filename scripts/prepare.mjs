@@ -13,8 +13,11 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 /** Node 24, as npm installed it. */
 export const node = join(root, 'node_modules', '.bin', 'node');
 
-/** Where Node keeps what it has compiled of the built service and its packages; the build leaves all of it there. */
-export const compileCache = join(root, 'dist', 'compiled');
+/** What runs: the service and most of its packages in few files (scripts/bundle.mjs). dist/src has the same modules one by one. */
+export const bundle = join(root, 'dist', 'bundle');
+
+/** Where Node keeps what it has compiled of the bundle; the build leaves all of it there. */
+export const compileCache = join(bundle, 'compiled');
 
 const installStamp = join(root, 'node_modules', '.plinth-install');
 
@@ -26,6 +29,7 @@ const buildInputs = [
   'tsconfig.json',
   'tsconfig.build.json',
   'nest-cli.json',
+  'scripts/bundle.mjs',
   'package-lock.json',
 ];
 
@@ -97,7 +101,7 @@ export async function build() {
   await buildConsole();
 }
 
-/** Compiles the sources into dist, and puts the OpenAPI document and an empty database there. */
+/** Compiles the sources into dist, bundles them, and puts the OpenAPI document and an empty database there. */
 function buildService() {
   const wanted = digest(buildInputs);
   if (stampOf(buildStamp) === wanted) return;
@@ -107,11 +111,12 @@ function buildService() {
     if (name !== 'web') rmSync(join(built, name), { recursive: true, force: true });
   }
   quietly(node, [join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']);
-  quietly(node, [join(root, 'dist', 'src', 'describe.js'), join(root, apiDocument)], {
+  quietly(node, [join(root, 'scripts', 'bundle.mjs')]);
+  quietly(node, [join(bundle, 'src', 'describe.js'), join(root, apiDocument)], {
     ...process.env,
     NODE_COMPILE_CACHE: compileCache,
   });
-  quietly(node, [join(root, 'dist', 'src', 'prepare-database.js')]);
+  quietly(node, [join(bundle, 'src', 'prepare-database.js')]);
   writeFileSync(buildStamp, wanted);
 }
 

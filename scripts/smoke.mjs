@@ -1,11 +1,11 @@
-// Boots the built service as a user does and uses it from outside: `node scripts/smoke.mjs [folder with dist]`.
+// Boots the built service as a user does and uses it from outside: `node scripts/smoke.mjs [folder of an image]`.
 // Start, sign in, chat, stop in order, start again, kill, start again. Ends with exit code 1 at the first failure.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { allocator, node, root, serviceFlags } from './prepare.mjs';
+import { allocator, bundle, node, root, serviceFlags } from './prepare.mjs';
 
 const PASSWORD = 'smoke-test-password';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
@@ -17,6 +17,9 @@ const ANSWER_LIMIT_MS = 60_000;
 const MAX_PEAK_MB = 700;
 
 const folder = resolve(process.argv[2] ?? root);
+const main = process.argv[2]
+  ? join(folder, 'dist', 'src', 'main.js')
+  : join(bundle, 'src', 'main.js');
 const dataDir = mkdtempSync(join(tmpdir(), 'plinth-smoke-'));
 const port = await freePort();
 const address = `http://127.0.0.1:${port}`;
@@ -60,7 +63,7 @@ async function start() {
   const environment = { ...process.env, ...allocator() };
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL', 'DEMO', 'HOST', 'ROLE'])
     delete environment[name];
-  const child = spawn(node, [...serviceFlags, join(folder, 'dist', 'src', 'main.js')], {
+  const child = spawn(node, [...serviceFlags, main], {
     cwd: folder,
     env: {
       ...environment,

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import {
   allocator,
   build,
+  bundle,
   compileCache,
   install,
   node,
-  root,
   run,
   serviceFlags,
 } from './prepare.mjs';
@@ -20,6 +20,6 @@ process.env.NODE_COMPILE_CACHE ??= compileCache;
 for (const [name, value] of Object.entries(allocator())) process.env[name] ??= value;
 process.exitCode = await run(node, [
   ...serviceFlags,
-  join(root, 'dist', 'src', 'main.js'),
+  join(bundle, 'src', 'main.js'),
   ...process.argv.slice(2),
 ]);

@@ -10,7 +10,7 @@ import { WEB_CLIENT } from './template.js';
 import { eventually } from './wait.js';
 
 /** The built service; PLINTH_MAIN names another build of it. */
-const main = resolve(process.env['PLINTH_MAIN'] ?? 'dist/src/main.js');
+const main = resolve(process.env['PLINTH_MAIN'] ?? 'dist/bundle/src/main.js');
 
 /** As `npm start` does: the build has compiled the modules. */
 const NODE_COMPILE_CACHE = resolve(dirname(main), '..', 'compiled');

@@ -11,6 +11,7 @@ import type { Caller } from '../access/index.js';
 import { envelopeCode } from '../error/index.js';
 import { currentTraceId } from '../tracing/index.js';
 import type { Metrics } from './metrics.js';
+import { sourceStack } from './source-stack.js';
 
 const HIDDEN = '[hidden]';
 const MAX_DEPTH = 6;
@@ -98,7 +99,7 @@ function errorFields(error: Error, depth: number): unknown {
   return {
     type: error.name,
     message: cut(error.message),
-    stack: cut(error.stack ?? ''),
+    stack: cut(sourceStack(error.stack ?? '')),
     ...entriesOf(about, 1),
     ...(error.cause !== undefined && deeper && { cause: loggableValue(error.cause, depth - 1) }),
     ...(error instanceof AggregateError &&

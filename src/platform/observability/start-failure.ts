@@ -4,6 +4,7 @@ import type { Config } from '../config/index.js';
 import { DirectoryInUseError, isConnectionFailure, OldSchemaError } from '../database/index.js';
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './log.js';
+import { sourceStack } from './source-stack.js';
 
 /** The message for the person whose start of the process failed: the problem and, if it is known, what to do. */
 export function startFailure(error: unknown, config?: Config): string {
@@ -13,7 +14,7 @@ export function startFailure(error: unknown, config?: Config): string {
     return withoutSecretsInText(`Plinth could not start: ${error.message}`);
   }
   const systemReason = config && isSystemError(error) ? systemFailure(error, config) : undefined;
-  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const cause = error instanceof Error ? sourceStack(error.stack ?? error.message) : String(error);
   return systemReason ?? withoutSecretsInText(`Plinth could not start: ${cause}`);
 }
 

@@ -43,7 +43,7 @@ export async function startProxy({ children, core, folder, mock, databaseUrl }) 
 
 /** Plinth as it runs in production, its log written to a file, with models that lead to the mock. */
 export async function startPlinth({ children, core, folder, mock, name, models, ...how }) {
-  const main = join(resolve(root, how.dist ?? 'dist'), 'src', 'main.js');
+  const main = join(resolve(root, how.dist ?? 'dist/bundle'), 'src', 'main.js');
   if (!existsSync(main)) throw new Error(`${main} does not exist. Build the application first.`);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
