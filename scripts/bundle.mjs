@@ -29,16 +29,6 @@ const ABSENT_PACKAGES = [
   'pg-native',
 ];
 
-/** Programs of threads and child processes. */
-const WORKERS = [
-  'src/agent/format/schema.worker',
-  'src/attach/parser/memory-guard.worker',
-  'src/attach/parser/parser.worker',
-  'src/harness/change/diff/diff.worker',
-  'src/harness/change/snapshot/snapshot.worker',
-  'src/vector-store/exact/vector-memory.worker',
-];
-
 /** Files that the service finds by their place: assets, and the migrations, which import only types. */
 const FOUND_BY_PLACE = [
   'src/**/builtin/**/*.*',
@@ -52,14 +42,26 @@ const SERVICE = new RegExp(`^${RegExp.escape(join(compiled, '/'))}(src|simulator
 /** It looks for what TypeORM 1 no longer has, which loads a second TypeORM. */
 const TYPEORM_COMPAT = /\/@nestjs\/typeorm\/dist\/common\/typeorm-compat\.js$/;
 
-/** Files of src/ that are programs: those that call something and export nothing. */
-const programs = globSync('src/*.js', { cwd: compiled })
-  .filter((file) => !/^export /m.test(readFileSync(join(compiled, file), 'utf8')))
-  .map((file) => file.slice(0, -'.js'.length));
+/** A module that the service starts as a thread or a child process. */
+const STARTED_MODULE = /new URL\('(\.[^']+)\.js', import\.meta\.url\)/g;
+
+const modules = globSync(['src/**/*.js', 'simulator/**/*.js'], { cwd: compiled }).map((file) => ({
+  entry: file.slice(0, -'.js'.length),
+  code: readFileSync(join(compiled, file), 'utf8'),
+}));
+
+/** Modules of src/ that do something and export nothing. */
+const programs = modules
+  .filter(({ entry, code }) => dirname(entry) === 'src' && !/^export [^{]/m.test(code))
+  .map(({ entry }) => entry);
+
+const workers = modules.flatMap(({ entry, code }) =>
+  [...code.matchAll(STARTED_MODULE)].map(([, path]) => join(dirname(entry), path)),
+);
 
 rmSync(target, { recursive: true, force: true });
-await bundle([...programs, 'simulator/main'], ['src/start.js', 'src/run.js']);
-await bundle(WORKERS, []);
+await bundle(programs, ['src/start.js', 'src/run.js']);
+await bundle(workers, []);
 for (const file of globSync(FOUND_BY_PLACE, { cwd: compiled, exclude: ['bundle/**'] }))
   cpSync(join(compiled, file), join(target, file));
 
