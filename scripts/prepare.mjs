@@ -1,8 +1,7 @@
 // Runs on the system's Node and with nothing installed: only built-in modules, nothing newer than Node 20.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { constants } from 'node:os';
 import { delimiter, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -57,24 +56,6 @@ const COMPRESSED_BYTES = 1_024;
 
 /** What a build or an editor leaves beside the sources, and suites. */
 const noInputs = /^(generated|node_modules|\.plinth-build)$|\.spec\.tsx?$/;
-
-/**
- * The environment in which a service gives back memory that it no longer uses (docs/OPERATIONS.md, Memory): with jemalloc where
- * Debian's package libjemalloc2 is installed, else with glibc, which keeps what lies between pieces in use.
- */
-export function allocator() {
-  const cpu = { x64: 'x86_64', arm64: 'aarch64' }[process.arch];
-  const library = `/usr/lib/${cpu}-linux-gnu/libjemalloc.so.2`;
-  return existsSync(library)
-    ? {
-        LD_PRELOAD: library,
-        MALLOC_CONF: 'background_thread:true,dirty_decay_ms:5000,muzzy_decay_ms:0,narenas:2',
-      }
-    : { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
-}
-
-/** Of the service's Node, as in the Dockerfile: with V8's own 16 MB garbage collection takes a tenth more of a busy process. */
-export const serviceFlags = ['--max-semi-space-size=32'];
 
 /** Installs the packages of package-lock.json, unless that is what node_modules already holds. */
 export function install() {
@@ -155,30 +136,6 @@ async function compress(file) {
   ]);
   writeFileSync(`${file}.br`, brotli);
   writeFileSync(`${file}.gz`, zipped);
-}
-
-/**
- * Runs a program in the foreground and resolves with its exit code; this process outlives it.
- * A terminal sends Ctrl-C to the program by itself; anybody else's signal is passed on.
- */
-export function run(command, args, environment = process.env) {
-  const child = spawn(command, args, { cwd: root, env: environment, stdio: 'inherit' });
-  const inTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  const handlers = {
-    SIGINT: () => {
-      if (!inTerminal) child.kill('SIGINT');
-    },
-    SIGTERM: () => child.kill('SIGTERM'),
-    SIGHUP: () => child.kill('SIGTERM'),
-  };
-  for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, signal) => {
-      for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);
-      resolve(code ?? 128 + constants.signals[signal]);
-    });
-  });
 }
 
 /** Shows what a program said only when it failed, and then ends this process with its exit code. */

@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { allocator, bundle, node, root, serviceFlags } from './prepare.mjs';
+import { allocator, serviceFlags } from './launch.mjs';
+import { bundle, node, root } from './prepare.mjs';
 
 const PASSWORD = 'smoke-test-password';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { servers } from '../test/places.mjs';
-import { build, install, node, root, run } from './prepare.mjs';
+import { run } from './launch.mjs';
+import { build, install, node, root } from './prepare.mjs';
 
 // Arguments go to Jest: `npm test -- path`. docs/TESTING.md says how the tests run.
 install();

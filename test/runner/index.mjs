@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import { Worker } from 'jest-worker';
-import { serviceFlags } from '../../scripts/prepare.mjs';
+import { serviceFlags } from '../../scripts/launch.mjs';
 import { longestFirst, writeCpu, writeDurations } from './durations.mjs';
 
 const workerPath = fileURLToPath(new URL('worker.mjs', import.meta.url));

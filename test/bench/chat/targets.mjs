@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { allocator, serviceFlags } from '../../../scripts/prepare.mjs';
+import { allocator, serviceFlags } from '../../../scripts/launch.mjs';
 import { untilReady } from './children.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
