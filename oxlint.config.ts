@@ -413,6 +413,7 @@ export default defineConfig({
         'src/worker.ts',
         'src/command.ts',
         'src/knowledge-import.ts',
+        'src/storage-move.ts',
         'src/app.ts',
         'src/platform/config/**/*.ts',
       ],

@@ -1,2 +1,3 @@
+export { Artifacts } from './change/blob.store.js';
 export { HarnessFailureData } from './api/failure.view.js';
 export { HarnessModule } from './harness.module.js';

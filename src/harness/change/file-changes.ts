@@ -284,6 +284,7 @@ export class FileChanges implements OnApplicationShutdown {
 
   /** Events and rows of the operations, with their diffs. Reads files: call it before the transaction. */
   async describe(run: ChangedRun, operations: readonly FileOperation[]): Promise<DescribedChanges> {
+    await this.blobs.share(run.tenantId, hashesOf(operations));
     const deadline = Date.now() + COMPARE_MS;
     const compared = await this.compareWithin(deadline, run.tenantId, operations);
     const earlier = await this.repository.ofRun(run.tenantId, run.id);
@@ -347,6 +348,7 @@ export class FileChanges implements OnApplicationShutdown {
     tenantId: string,
     files: readonly ComparedSides[],
   ): Promise<Comparison[]> {
+    await this.blobs.fetch(tenantId, hashesOf(files), deadline);
     const compared = await this.compare(deadline, files, ({ path, before, after, restorable }) => ({
       path,
       before: this.keptSide(tenantId, before, restorable),
@@ -613,6 +615,12 @@ const LEFT_OUT = 'Left out: the call has changed too much at once. The diff of t
 
 function sideOf(state: FileState | null, content: Buffer | null): CompareTask['before'] {
   return state && { mode: state.mode, ...(content && { content }) };
+}
+
+function hashesOf(files: readonly Pick<ComparedSides, 'before' | 'after'>[]): Set<string> {
+  return new Set(
+    files.flatMap(({ before, after }) => [before, after]).flatMap((state) => state?.sha256 ?? []),
+  );
 }
 
 function keyOf(before: KeptState | null, after: KeptState | null): string {

@@ -455,6 +455,8 @@ export class FileChangeRepository {
   }
 }
 
+export type StoredContent = Pick<HarnessArtifact, 'tenantId' | 'sha256'>;
+
 /** The records of artifacts, and the remaining allowance of each run. */
 @Injectable()
 export class ArtifactRepository {
@@ -482,6 +484,21 @@ export class ArtifactRepository {
   async ofRun(tenantId: string, runId: string): Promise<HarnessArtifact[]> {
     const artifacts = this.database.repository(HarnessArtifact);
     return artifacts.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
+  }
+
+  /** Contents of artifacts and changes, of every tenant, after the last one, in order. */
+  async contentsAfter(last: StoredContent | undefined, limit: number): Promise<StoredContent[]> {
+    return acrossTenants('move of stored contents', () =>
+      this.database.query<StoredContent>(
+        `SELECT tenant_id AS "tenantId", sha256 FROM (
+           SELECT tenant_id, sha256::text FROM harness_artifact
+           UNION SELECT tenant_id, before_sha256::text FROM harness_file_change
+           UNION SELECT tenant_id, after_sha256::text FROM harness_file_change) content
+          WHERE sha256 IS NOT NULL AND (tenant_id::text, sha256) > ($1, $2)
+          ORDER BY tenant_id::text, sha256 LIMIT $3`,
+        [last?.tenantId ?? '', last?.sha256 ?? '', limit],
+      ),
+    );
   }
 
   async find(tenantId: string, runId: string, id: string): Promise<HarnessArtifact | null> {

@@ -179,7 +179,7 @@ export class Installation implements OnModuleInit {
   }
 
   private async read(): Promise<Marker | undefined> {
-    const text = await this.readText();
+    const text = await this.readText(this.files);
     if (text === undefined) return undefined;
     const read = Marker.safeParse(parsed(text));
     if (read.success) return read.data;
@@ -188,8 +188,20 @@ export class Installation implements OnModuleInit {
     );
   }
 
-  private async readText(): Promise<string | undefined> {
-    const { objects } = this.files;
+  /** Gives a storage that the files are moved to the mark of this one. ConfigError where it belongs to another database. */
+  async mark(target: FileStorage): Promise<void> {
+    const { installation } = { ...(await this.read()) };
+    const text = await this.readText(target);
+    const targetMark = text === undefined ? undefined : Marker.safeParse(parsed(text)).data;
+    if (text !== undefined && targetMark?.installation !== installation) {
+      throw new ConfigError(
+        `${target.place} has the ${MARKER} of another installation. Choose an empty place for the files of this one.`,
+      );
+    }
+    if (text === undefined) await this.write(Marker.parse(await this.read()), target);
+  }
+
+  private async readText({ objects }: FileStorage): Promise<string | undefined> {
     if (objects) return (await objects.get(MARKER))?.toString();
     try {
       return await readFile(this.path, 'utf8');
@@ -200,8 +212,7 @@ export class Installation implements OnModuleInit {
   }
 
   /** Writes the marker as a whole or not at all. */
-  private async write(marker: Marker): Promise<void> {
-    const { objects } = this.files;
+  private async write(marker: Marker, { objects } = this.files): Promise<void> {
     if (objects) return objects.put(MARKER, Buffer.from(`${JSON.stringify(marker)}\n`));
     const unfinished = `${this.path}.${randomBytes(8).toString('hex')}`;
     await mkdir(this.config.DATA_DIR, { recursive: true, mode: 0o700 });

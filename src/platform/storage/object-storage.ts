@@ -32,6 +32,7 @@ const PROBE = 'probe';
 
 /** Interval of the probes of a storage that works, so that an outage is known before a request meets it. */
 const PROBE_EVERY_MS = 15_000;
+/** Time limit of a probe, and of taking the parts of a failed upload away. */
 const PROBE_MS = 5_000;
 
 /** The least that Amazon S3 accepts; an upload has two parts in memory, and 10,000 parts at most. */
@@ -330,7 +331,9 @@ export class ObjectStorage extends FileStorage implements OnApplicationShutdown 
       const beganAt = performance.now();
       const isCleaning = command instanceof AbortMultipartUploadCommand;
       try {
-        const answer = await this.client.send(command, isCleaning ? {} : { abortSignal: signal });
+        const answer = await this.client.send(command, {
+          abortSignal: isCleaning ? AbortSignal.timeout(PROBE_MS) : signal,
+        });
         this.dependency.succeeded(beganAt);
         return answer;
       } catch (error) {

@@ -17,6 +17,7 @@ import { OrphanSweep } from './orphan-sweep.js';
 import { SigningKey } from './signing-key.js';
 import { SigningKeyRepository } from './signing-key.repository.js';
 import { StorageController } from './storage.controller.js';
+import { StorageMove } from './storage-move.js';
 import { StorageRepository } from './storage.repository.js';
 import { UploadInterceptor } from './upload.interceptor.js';
 
@@ -40,6 +41,7 @@ import { UploadInterceptor } from './upload.interceptor.js';
     SigningKey,
     SigningKeyRepository,
     StorageRepository,
+    StorageMove,
     StorageService,
     UploadEngine,
     UploadInterceptor,

@@ -15,6 +15,8 @@ import type { DueRecords } from '../retention/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import { StoredFile } from './storage.entity.js';
 
+export type RecordedFile = Pick<StoredFile, 'id' | 'storageKey' | 'byteSize' | 'sha256'>;
+
 @Injectable()
 export class StorageRepository {
   readonly files: TenantScoped<StoredFile>;
@@ -94,6 +96,27 @@ export class StorageRepository {
       ),
     );
     return rows.map((row) => row.storage_key);
+  }
+
+  /** Files of every tenant after the id, by id. */
+  async after(id: number, limit: number): Promise<RecordedFile[]> {
+    return acrossTenants('move of stored files', () =>
+      this.database.query<RecordedFile>(
+        `SELECT id, storage_key AS "storageKey", byte_size AS "byteSize", sha256 FROM stored_file
+          WHERE id > $1 ORDER BY id LIMIT $2`,
+        [id, limit],
+      ),
+    );
+  }
+
+  /** Notes where the contents are. */
+  async setService(ids: readonly number[], service: string): Promise<void> {
+    await acrossTenants('move of stored files', () =>
+      this.database.query('UPDATE stored_file SET service = $2 WHERE id = ANY ($1::bigint[])', [
+        ids,
+        service,
+      ]),
+    );
   }
 
   async keysOf(tenantId: string): Promise<string[]> {
