@@ -33,6 +33,7 @@ const features = [
   'knowledge',
   'fragment',
   'attach',
+  'source',
   'retrieval',
   'langchain',
   'media',

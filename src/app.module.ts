@@ -40,6 +40,7 @@ import { jobKindsOf, QueueModule } from './platform/queue/index.js';
 import { RetentionModule } from './platform/retention/index.js';
 import { RetrievalModule } from './retrieval/index.js';
 import { SkillModule } from './skill/index.js';
+import { SourceModule } from './source/index.js';
 import { StorageModule } from './platform/storage/index.js';
 import { VectorStoreModule } from './vector-store/index.js';
 
@@ -99,6 +100,7 @@ export class AppModule {
         KnowledgeModule,
         FragmentModule,
         AttachModule,
+        SourceModule,
         // Its route POST system/fragment/retrieval is below the path of the fragments.
         RetrievalModule,
         media,

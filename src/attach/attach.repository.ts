@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Any, Raw } from 'typeorm';
+import { Any, IsNull, Raw } from 'typeorm';
 import { comparedSubjects, readableDocument, readableDocuments } from '../grant/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
@@ -14,7 +14,7 @@ export type NewAttachment = Pick<
   Attachment,
   'knowledgeId' | 'userId' | 'docId' | 'ossId' | 'fileHash' | 'name' | 'type' | 'byteSize'
 > &
-  Partial<Pick<Attachment, 'metadata' | 'remark'>>;
+  Partial<Pick<Attachment, 'metadata' | 'remark' | 'sourceId' | 'externalId' | 'etag' | 'seenAt'>>;
 
 const LABEL = msg`The document`;
 const { pending, parsing, parsed } = AttachmentStatus;
@@ -67,12 +67,13 @@ export class AttachRepository {
     return this.attachments.find(tenantId, where, { id: 'ASC' });
   }
 
+  /** The document with the content that a person has added. Those of sources are told apart by their ids there. */
   async byHash(
     tenantId: string,
     knowledgeId: number,
     fileHash: string,
   ): Promise<Attachment | null> {
-    return this.attachments.findOne(tenantId, { knowledgeId, fileHash });
+    return this.attachments.findOne(tenantId, { knowledgeId, fileHash, sourceId: IsNull() });
   }
 
   /** The knowledge bases of the documents that have the files, by file; without documents that are hidden from the caller. */

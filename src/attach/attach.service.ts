@@ -76,6 +76,8 @@ interface CreateOptions {
   readonly metadata?: StoredMetadata | undefined;
   readonly readers?: readonly string[] | undefined;
   readonly remark?: string | undefined;
+  /** The source that has put it, and its id there. */
+  readonly origin?: Pick<Attachment, 'sourceId' | 'externalId'>;
 }
 
 /** The index that stands behind "one file once per knowledge base" when two uploads race. */
@@ -167,11 +169,7 @@ export class AttachService {
     { autoParse, readers, ...fields }: CreateOptions,
   ): Promise<Attachment> {
     try {
-      const openZip = () =>
-        openStoredZip(received.size, (range) => this.storage.readReceived(received, range));
-      const recognition = knowledge.enableOcr === 1;
-      const refusal = await refusalOf({ ...received, openZip, recognition });
-      if (refusal !== undefined) throw new RefusedFileError(refusal);
+      await this.requireDocument(knowledge, received);
       return await this.database.transaction(async () => {
         const attachment = await this.insert(caller, knowledge, { ...received, ...fields });
         if (readers) await this.grants.setReaders(caller, attachment.id, readers);
@@ -184,6 +182,33 @@ export class AttachService {
       if (isForeignKeyViolation(error)) throw new NotFoundError(msg`The knowledge base`);
       throw error;
     }
+  }
+
+  /** Throws RefusedFileError for a file that cannot become a document of the base. */
+  async requireDocument(knowledge: KnowledgeBase, received: ReceivedFile): Promise<void> {
+    const openZip = () =>
+      openStoredZip(received.size, (range) => this.storage.readReceived(received, range));
+    const recognition = knowledge.enableOcr === 1;
+    const refusal = await refusalOf({ ...received, openZip, recognition });
+    if (refusal !== undefined) throw new RefusedFileError(refusal);
+  }
+
+  /**
+   * Gives a document another file and requests its parsing; its former text is searched until that has ended. Call it in a
+   * transaction that has locked the base, after `requireDocument`.
+   */
+  async replaceFile(caller: Caller, id: number, received: ReceivedFile): Promise<void> {
+    const { tenantId } = caller;
+    const [before] = await this.attachments.lock(tenantId, [id]);
+    if (!before) throw new NotFoundError(LABEL);
+    await this.parsing.cancel(caller, before);
+    const { name, sha256: fileHash, size: byteSize } = received;
+    const file = await this.storage.keep(caller, received, FILE_KIND);
+    if (before.ossId !== null) await this.storage.removeOwned(caller, [before.ossId]);
+    const change = { ossId: file.id, fileHash, name, type: file.fileSuffix, byteSize };
+    await this.attachments.attachments.update(tenantId, id, change);
+    await this.parsing.request(caller, [before]);
+    await this.audit.record(caller, { action: 'upload', target: 'attachment', id });
   }
 
   /**
@@ -442,11 +467,18 @@ export class AttachService {
   private async insert(
     caller: Caller,
     knowledge: KnowledgeBase,
-    { metadata, remark, ...received }: ReceivedFile & Pick<CreateOptions, 'metadata' | 'remark'>,
+    {
+      metadata,
+      remark,
+      origin,
+      ...received
+    }: ReceivedFile & Pick<CreateOptions, 'metadata' | 'remark' | 'origin'>,
   ): Promise<Attachment> {
     const { tenantId } = caller;
     const { sha256: fileHash, size: byteSize, name } = received;
-    const existing = await this.attachments.byHash(tenantId, knowledge.id, fileHash);
+    const existing = origin
+      ? null
+      : await this.attachments.byHash(tenantId, knowledge.id, fileHash);
     if (existing) throw new DuplicateUploadError(existing.name);
     const file = await this.storage.keep(caller, received, FILE_KIND);
     const attachment = await this.attachments.insert(tenantId, {
@@ -461,6 +493,7 @@ export class AttachService {
       byteSize,
       metadata,
       remark,
+      ...origin,
     });
     const { id } = attachment;
     const detail = { knowledgeId: knowledge.id };

@@ -106,6 +106,13 @@ export class Attachment {
   /** Whether it has a list of readers, its grants, whatever those are: a list without any lets no reader in. */
   @Flag({ default: false }) restricted: boolean;
 
+  /** The source that has put it (src/source), and its id there; null for a document that a person has added. */
+  @Bigint(nullable) sourceId: number | null;
+  @Varchar(2_000, nullable) externalId: string | null;
+  /** The mark of its content at the source; null where the source sends none. */
+  @Varchar(500, nullable) etag: string | null;
+  @Timestamp(nullable) seenAt: Date | null;
+
   /** Keys and values that people give it. A date has its milliseconds since the epoch beside its text. */
   @Jsonb({ default: {} }) metadata: StoredMetadata;
   @CreateTime() createTime: Date;

@@ -305,6 +305,11 @@ export class GrantRepository {
       'UPDATE attachment SET restricted = $3 WHERE tenant_id = $1 AND id = $2',
       [tenantId, documentId, restricted],
     );
+    // Names that its former list waited for.
+    await this.database.query(
+      'DELETE FROM source_reader WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, documentId],
+    );
     await this.database.query(
       `UPDATE knowledge_base AS base
           SET restricted = EXISTS (SELECT FROM attachment AS document

@@ -48,17 +48,44 @@ export class Grants {
   }
 
   /** Throws ReadersPermissionError or UnknownSubjectError. */
-  async requireReaders(caller: Caller, readers: readonly string[]): Promise<void> {
+  async requireReaders(caller: Caller, readers: readonly string[] = []): Promise<void> {
     if (!mayAny(caller, [MAY_GRANT])) throw new ReadersPermissionError();
     await this.repository.requireSubjects(caller.tenantId, readers);
   }
 
-  /** Gives a document its readers. Call it in the transaction that adds the document. */
-  async setReaders(caller: Caller, documentId: number, readers: readonly string[]): Promise<void> {
-    await this.repository.lockBase(caller.tenantId, documentId);
-    const grants = readers.map((subject) => ({ subject, level: LEVELS.read }));
-    await this.repository.put(caller, 'document', documentId, grants);
-    await this.repository.restrict(caller.tenantId, documentId, true);
+  /**
+   * Makes these the readers of a document; null: those of its base. Call it in the transaction that adds or changes the
+   * document. Answers the subjects that were added and removed.
+   */
+  async setReaders(
+    caller: Caller,
+    documentId: number,
+    readers: readonly string[] | null,
+  ): Promise<{ granted: string[]; removed: string[] }> {
+    const { tenantId } = caller;
+    await this.repository.lockBase(tenantId, documentId);
+    const before = (await this.repository.of(tenantId, 'document', documentId)).map(
+      ({ subject }) => subject,
+    );
+    const granted = (readers ?? []).filter((subject) => !before.includes(subject));
+    const removed = before.filter((subject) => !readers?.includes(subject));
+    await this.repository.put(
+      caller,
+      'document',
+      documentId,
+      granted.map((subject) => ({ subject, level: LEVELS.read })),
+    );
+    await this.repository.remove(tenantId, 'document', documentId, removed);
+    await this.repository.restrict(tenantId, documentId, readers !== null);
+    return { granted, removed };
+  }
+
+  /** The readers of a document; null: those of its base. */
+  async readersOf({ tenantId }: Caller, documentId: number): Promise<readonly string[] | null> {
+    const document = await this.repository.document(tenantId, documentId, null);
+    if (!document?.restricted) return null;
+    const grants = await this.repository.of(tenantId, 'document', documentId);
+    return grants.map(({ subject }) => subject);
   }
 
   /** The ids among these on which the caller has the level, within the limit of their API key. */

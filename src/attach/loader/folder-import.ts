@@ -81,7 +81,11 @@ export class FolderImport {
       entries.push(isSkipped(entry) ? entry : await digested(entry));
       report({ step: 'looking', done: entries.length });
     }
-    return planImport(entries, await this.attachments.allOf(caller.tenantId, knowledge.id));
+    const documents = await this.attachments.allOf(caller.tenantId, knowledge.id);
+    return planImport(
+      entries,
+      documents.filter(({ sourceId }) => sourceId === null),
+    );
   }
 
   /**

@@ -58,7 +58,13 @@ export class ProfileService {
     const values = { nickName, email, phonenumber, sex };
     await this.change.apply(
       inHomeTenant(caller),
-      () => this.users.users.update(caller.homeTenantId, caller.userId, values),
+      async () => {
+        const { homeTenantId: tenantId, userId } = caller;
+        const before = await this.users.users.get(tenantId, userId);
+        const isChosen = email !== undefined && email !== before.email;
+        const chosen = isChosen && { chosenEmail: email };
+        await this.users.users.update(tenantId, userId, { ...values, ...chosen });
+      },
       () => [{ action: 'update', target: 'user', id: caller.userId }],
     );
   }

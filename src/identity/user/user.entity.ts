@@ -29,6 +29,8 @@ export class User {
   @Varchar(64) nickName: string;
   @Varchar(10) userType: string;
   @Varchar(100, nullable) email: string | null;
+  /** The address that the user has entered without proof: no right follows from it. */
+  @Varchar(100, nullable) chosenEmail: string | null;
   @Varchar(20, nullable) phonenumber: string | null;
   @Char(1) sex: string;
   @Bigint(nullable) avatar: number | null;

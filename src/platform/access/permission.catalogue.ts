@@ -212,7 +212,14 @@ const groups: readonly Group[] = [
     pathsOfActions: { '/chat/feedback': ['edit'] },
     actions: crud,
   },
-  { name: 'attachments', prefix: 'system:attach', paths: ['/system/attach'], actions: crud },
+  {
+    name: 'attachments',
+    prefix: 'system:attach',
+    paths: ['/system/attach'],
+    // Sources put and remove documents of a base.
+    pathsOfActions: { '/system/info': ['list', 'edit', 'add', 'remove'] },
+    actions: crud,
+  },
   { name: 'fragments', prefix: 'system:fragment', paths: ['/system/fragment'], actions: crud },
   {
     name: 'agents',

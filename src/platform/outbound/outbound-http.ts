@@ -28,6 +28,8 @@ export interface OutboundRequest {
   readonly body?: string | Buffer;
   readonly signal: AbortSignal;
   readonly timeouts: OutboundTimeouts;
+  /** answer: a redirect is an answer, and the caller requests its target. Default: it is an OutboundError. */
+  readonly redirect?: 'answer';
 }
 
 export interface OutboundResponse {
@@ -151,7 +153,7 @@ export class OutboundHttp {
   }
 
   /**
-   * Sends one request. A status below 300 or from 400 on is an answer; a redirect is an OutboundError. Rejects with
+   * Sends one request. A status below 300 or from 400 on is an answer; a redirect is an OutboundError unless asked for. Rejects with
    * ForbiddenAddressError or OutboundError.
    */
   async request(address: string, request: OutboundRequest): Promise<OutboundResponse> {
@@ -185,7 +187,8 @@ export class OutboundHttp {
       response.discard();
       throw forwarding.refusal(response.status);
     }
-    if (response.status >= 300 && response.status < 400) {
+    const isRedirect = response.status >= 300 && response.status < 400;
+    if (isRedirect && request.redirect !== 'answer') {
       response.discard();
       throw redirectError(response);
     }

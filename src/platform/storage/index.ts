@@ -20,5 +20,6 @@ export {
   FILES_A_REQUEST,
   ReceivedFiles,
   ReceivesAvatar,
+  ReceivesFileOrJson,
   ReceivesFiles,
 } from './upload.interceptor.js';

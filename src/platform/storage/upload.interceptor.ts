@@ -103,6 +103,14 @@ export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}):
   return receives('file', UploadInterceptor, fields);
 }
 
+/** A route whose body is JSON, or a form with the same fields and a part named `file`. */
+export function ReceivesFileOrJson(): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(UploadInterceptor),
+    ApiConsumes('application/json', 'multipart/form-data'),
+  );
+}
+
 /** Like ReceivesFiles, for one image of at most 1 MiB in a part named `avatarfile`. */
 export function ReceivesAvatar(): MethodDecorator {
   return receives('avatarfile', AvatarInterceptor, {});

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { makeKey } from '../../support/api-keys.js';
+import { attachmentsOf, createKnowledge } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { Plinth } from '../../support/plinth.js';
 import { runProgram } from '../../support/programs.js';
@@ -53,12 +54,13 @@ describeWithPython('the Python client', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const run = (program: string): Promise<string> =>
+  const run = (program: string, environment: Record<string, string> = {}): Promise<string> =>
     runProgram([python, program], {
       PYTHONPATH: packageFolder,
       PYTHONDONTWRITEBYTECODE: '1',
       PLINTH_URL: plinth.url,
       PLINTH_KEY: apiKey,
+      ...environment,
     });
 
   it('runs the example of its README', async () => {
@@ -69,6 +71,29 @@ describeWithPython('the Python client', () => {
     await writeFile(program, example);
 
     expect(await run(program)).toMatch(/^Model: sim-chat\n.+\n\(stop\)\n$/s);
+  });
+
+  it('keeps a base like a folder with its readers', async () => {
+    const text = await readFile(join(packageFolder, 'README.md'), 'utf8');
+    const example = /```python\n(# sync\.py\n[^`]*)```/.exec(text)?.[1];
+    if (example === undefined) throw new Error('The README has no example sync.py.');
+    const program = join(folder, 'sync.py');
+    await writeFile(program, example);
+    const root = join(folder, 'documents');
+    await mkdir(root);
+    await writeFile(join(root, 'readers.json'), '{"users":["no-such-user"]}');
+    await writeFile(join(root, 'note.txt'), 'A note.');
+    const admin = await plinth.signIn();
+    const base = await createKnowledge(admin, { name: 'Folder' });
+    const names = ['system:attach:edit', 'system:attach:add', 'system:attach:remove'];
+    const { key } = await makeKey(admin, { permissions: [...names, 'access:grant'] });
+    const place = { PLINTH_KEY: key, PLINTH_BASE: String(base), PLINTH_FOLDER: root };
+
+    expect(await run(program, place)).toBe('created note.txt no-such-user\n');
+    await writeFile(join(root, 'other.txt'), 'Another note.');
+    await rm(join(root, 'note.txt'));
+    expect(await run(program, place)).toBe('created other.txt no-such-user\n');
+    expect(await attachmentsOf(admin, base)).toMatchObject([{ name: 'other.txt' }]);
   });
 
   it('raises what a refusal says', async () => {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeKey } from '../../support/api-keys.js';
 import { Harness } from '../../support/harness.js';
+import { attachmentsOf, createKnowledge } from '../../support/knowledge.js';
 import { createModel } from '../../support/models.js';
 import { runProgram } from '../../support/programs.js';
 
@@ -26,9 +27,17 @@ const PERMISSIONS = [
   'coding:harness:use',
 ];
 
+const SYNC_PERMISSIONS = [
+  'system:attach:edit',
+  'system:attach:add',
+  'system:attach:remove',
+  'access:grant',
+];
+
 describe('an example of the README', () => {
   let world: Harness;
   let apiKey: string;
+  let syncKey: string;
   let folder: string;
 
   beforeAll(async () => {
@@ -39,6 +48,7 @@ describe('an example of the README', () => {
       ...{ apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service' },
     });
     ({ key: apiKey } = await makeKey(session, { permissions: PERMISSIONS }));
+    ({ key: syncKey } = await makeKey(session, { permissions: SYNC_PERMISSIONS }));
     folder = await mkdtemp(join(tmpdir(), 'plinth-examples-'));
     // As an installation of the package would leave it.
     const packages = join(folder, 'node_modules', '@plinth');
@@ -49,6 +59,33 @@ describe('an example of the README', () => {
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true });
     await world.stop();
+  });
+
+  it('sync.mjs keeps a base like a folder, with its readers', async () => {
+    const { session } = world;
+    const base = await createKnowledge(session, { name: 'Folder' });
+    const program = join(folder, 'sync.mjs');
+    await writeFile(program, await exampleOf('sync.mjs'));
+    const root = join(folder, 'documents');
+    await mkdir(join(root, 'private'), { recursive: true });
+    await writeFile(join(root, 'readers.json'), '{"public":true}');
+    await writeFile(join(root, 'open.txt'), 'Open.');
+    await writeFile(join(root, 'private', 'readers.json'), '{"users":["no-such-user"]}');
+    await writeFile(join(root, 'private', 'secret.txt'), 'Secret.');
+    const sync = () =>
+      runProgram([process.execPath, program], {
+        PLINTH_URL: world.plinth.url,
+        PLINTH_KEY: syncKey,
+        PLINTH_BASE: String(base),
+        PLINTH_FOLDER: root,
+      });
+
+    expect(await sync()).toMatch(
+      /^created open.txt$[^]*^created private\/secret.txt unknown: no-such-user$/m,
+    );
+    await rm(join(root, 'open.txt'));
+    expect(await sync()).toMatch(/^unchanged private\/secret.txt unknown: no-such-user\n$/);
+    expect(await attachmentsOf(session, base)).toMatchObject([{ name: 'secret.txt' }]);
   });
 
   it.each(EXAMPLES)('%s runs as it stands there', async (name, printed) => {

@@ -68,6 +68,7 @@ export interface Reference {
 
 const EMPTY = 200;
 const SSO = { name: 'Company', issuer: 'http://127.0.0.1:9', clientId: 'plinth' };
+const NO_CURSOR = '00000000-0000-4000-8000-000000000000';
 const DAILY = { measure: 'tokens-day', cap: 1_000_000 };
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
@@ -495,6 +496,23 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'GET /system/info/:knowledgeId/evaluation/list': { knowledgeId: { kind: knowledgeBase } },
 
+  'GET /system/info/:knowledgeId/source': { knowledgeId: { kind: knowledgeBase } },
+  'DELETE /system/info/:knowledgeId/source': { knowledgeId: { kind: knowledgeBase } },
+  'POST /system/info/:knowledgeId/source/begin': { knowledgeId: { kind: knowledgeBase } },
+  'POST /system/info/:knowledgeId/source/complete': {
+    knowledgeId: { kind: knowledgeBase, body: () => ({ cursor: NO_CURSOR }) },
+  },
+  'PUT /system/info/:knowledgeId/source/:externalId': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      path: () => Promise.resolve({ externalId: 'note' }),
+      body: () => ({ text: fresh('What the source says ') }),
+    },
+  },
+  'DELETE /system/info/:knowledgeId/source/:externalId': {
+    knowledgeId: { kind: knowledgeBase, path: () => Promise.resolve({ externalId: 'note' }) },
+  },
+
   'GET /system/attach/list': {
     knowledgeId: { kind: knowledgeBase, query: (id) => `knowledgeId=${id}`, code: EMPTY },
     docId: { kind: documentName, query: (docId) => `docId=${docId}`, code: EMPTY },
@@ -919,6 +937,9 @@ export const noReferences: Record<string, string> = {
   'GET /access/:resourceType/:id resourceType': 'One of four words.',
   'PUT /access/:resourceType/:id resourceType': 'The same.',
   'GET /system/group/list source': 'Where a group comes from: one of three words.',
+  'PUT /system/info/:knowledgeId/source/:externalId externalId':
+    'The id that the source gives; compared within a source of the base in the path.',
+  'DELETE /system/info/:knowledgeId/source/:externalId externalId': 'The same.',
   'GET /auth/sso/providers tenantId':
     'Says where one wants to sign in; the names of its providers are shown to all.',
   'GET /auth/sso/:provider/start provider':

@@ -1,4 +1,4 @@
-import { Alert, Badge, Group, Tabs } from '@mantine/core';
+import { Alert, Badge, Group, Stack, Tabs } from '@mantine/core';
 import { IconAlertTriangle, IconEye } from '@tabler/icons-react';
 import { ApiError } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
@@ -12,6 +12,7 @@ import { Time } from '../ui/time';
 import { baseQuery, useBaseAccess } from './base';
 import { Documents } from './documents';
 import { OtherStore } from './other-store';
+import { Sources } from './sources';
 import styles from './knowledge.module.css';
 
 const RetrievalTest = lazy(() => import('./retrieval'));
@@ -109,7 +110,12 @@ export default function BasePage() {
         <Tabs.Panel value={tab}>
           {base ? (
             <Suspense fallback={<RowsSkeleton />}>
-              {tab === 'documents' && <Documents base={base} />}
+              {tab === 'documents' && (
+                <Stack gap="xl">
+                  <Sources base={base} />
+                  <Documents base={base} />
+                </Stack>
+              )}
               {tab === 'retrieval' && <RetrievalTest base={base} />}
               {tab === 'tests' && <TestSets base={base} />}
               {tab === 'settings' && <Settings base={base} />}

@@ -11,6 +11,7 @@ import { metadata } from './metadata.js';
 import { knowledge } from './knowledge.js';
 import { fragment } from './fragment.js';
 import { attach } from './attach.js';
+import { source } from './source.js';
 import { retrieval } from './retrieval.js';
 import { langchain } from './langchain.js';
 import { media } from './media.js';
@@ -36,6 +37,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   knowledge,
   fragment,
   attach,
+  source,
   retrieval,
   langchain,
   media,

@@ -1,0 +1,17 @@
+export const source = {
+  'The source': '来源',
+  'The source {0} belongs to a connector, which alone puts its documents. Choose another name of a source.':
+    '来源 {0} 属于连接器，只有该连接器可以提交其文档。请选择其他来源名称。',
+  'The cursor names no open run of this source: it is unknown, or another run has replaced it. Begin a run, put every document again and complete that one.':
+    '该 cursor 不对应此来源的进行中的运行：它不存在，或已被另一次运行取代。请开始新的运行，重新提交所有文档，然后完成该运行。',
+  'The run has seen none of the {0} documents of the source, so nothing was removed. If all of them are to be removed, send allowEmpty: true.':
+    '该运行没有提交此来源的 {0} 个文档中的任何一个，因此未删除任何文档。如果确实要删除全部文档，请发送 allowEmpty: true。',
+  'acl must be an object: {"public": true}, or users and groups as lists of at most {0} names together.':
+    'acl 必须是对象：{"public": true}，或 users 和 groups 两个名称列表，合计最多 {0} 个。',
+  'Send one content: a part named file, text or address.':
+    '请只发送一种内容：名为 file 的部分、text 或 address。',
+  'The id of the document at its source must have 1 to {0} bytes.':
+    '文档在来源中的 id 必须为 1 到 {0} 字节。',
+  'The address answered with status {0}. Check that it opens without a sign-in, and enter its final address.':
+    '该地址返回状态 {0}。请确认无需登录即可打开，并填写最终地址。',
+};

@@ -1,0 +1,82 @@
+import { Flag, Given, Input, Text } from '../platform/http/index.js';
+
+const MAX_TEXT_CHARS = 500_000;
+const MAX_NAME_CHARS = 100;
+
+const sourceField = Text({
+  optional: true,
+  max: MAX_NAME_CHARS,
+  description: 'Name of the source within the base. Default: default',
+  example: 'sharepoint',
+});
+
+/** The source of the base; `default` where none is named. */
+export class SourceQuery extends Input({ source: sourceField }) {}
+
+export class BeginQuery extends Input({
+  source: sourceField,
+  resume: Flag({
+    optional: true,
+    description: 'Go on with the open run, if there is one, instead of replacing it',
+  }),
+}) {}
+
+export class PutDocumentBody extends Input({
+  text: Text({
+    optional: true,
+    max: MAX_TEXT_CHARS,
+    description: 'The content as text. A file is the part named file of a form with these fields',
+  }),
+  address: Text({
+    optional: true,
+    max: 2_000,
+    description: 'The address that the content is fetched from',
+    example: 'https://example.com/handbook.pdf',
+  }),
+  name: Text({
+    optional: true,
+    max: 255,
+    description: 'File name; its suffix tells the format. Default: from the file, address or id',
+    example: 'handbook.md',
+  }),
+  etag: Text({
+    optional: true,
+    max: 500,
+    description:
+      'Mark of the content at the source. While it is the same, no content is needed and nothing is parsed. Default: contents are compared',
+    example: 'v7',
+  }),
+  metadata: Given(
+    { type: 'object', additionalProperties: true },
+    {
+      description:
+        'Keys and values (docs/KNOWLEDGE.md, Metadata); JSON in a form. Absent: stays as it is',
+      example: { department: 'sales' },
+    },
+  ),
+  acl: Given(
+    {
+      type: 'object',
+      properties: {
+        public: { type: 'boolean' },
+        users: { type: 'array', items: { type: 'string' } },
+        groups: { type: 'array', items: { type: 'string' } },
+      },
+    },
+    {
+      description:
+        'Who of the users of the base may read it: {"public": true}, or users by user name, id in the directory or e-mail and groups by id in the directory or name. JSON in a form. Absent: stays as it is',
+      example: { users: ['ada@example.com'], groups: ['Engineering'] },
+    },
+  ),
+}) {}
+
+export class CompleteBody extends Input({
+  cursor: Text({ max: 36, pattern: /^[\da-f-]{36}$/, description: 'Of the answer that began it' }),
+  allowEmpty: Flag({
+    optional: true,
+    description: 'Remove all documents of the source if the run has put none. Default: refuse that',
+  }),
+}) {}
+
+export const DEFAULT_SOURCE = 'default';

@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditNames } from '../platform/audit/index.js';
+import { StorageModule } from '../platform/storage/index.js';
+import { AttachModule } from '../attach/index.js';
+import { GrantModule } from '../grant/index.js';
+import { KnowledgeModule } from '../knowledge/index.js';
+import { WebFetch } from './fetch.js';
+import { ReaderResolution } from './reader-resolution.js';
+import { SourceController } from './source.controller.js';
+import { KnowledgeSource, SourceReader, SourceRun } from './source.entity.js';
+import { SourceRepository } from './source.repository.js';
+import { SourceService } from './source.service.js';
+
+/** Places outside of Plinth whose documents are kept in knowledge bases. */
+@Module({
+  imports: [
+    TypeOrmModule.forFeature([KnowledgeSource, SourceReader, SourceRun]),
+    AttachModule,
+    GrantModule,
+    KnowledgeModule,
+    StorageModule,
+  ],
+  controllers: [SourceController],
+  providers: [ReaderResolution, SourceRepository, SourceService, WebFetch],
+})
+export class SourceModule {
+  constructor(names: AuditNames) {
+    names.join('knowledge_source', KnowledgeSource, 'name');
+  }
+}
