@@ -5,6 +5,7 @@ import { IdentitySeed } from './identity/index.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { DirectoryInUseError } from './platform/database/index.js';
+import { DependencyFault } from './platform/dependency/index.js';
 import { DomainError } from './platform/error/index.js';
 import { startFailure } from './platform/observability/index.js';
 
@@ -75,6 +76,9 @@ function explanationOf<Args>(
       `Plinth is running on ${config?.DATA_DIR ?? 'this folder'}, and the embedded database serves one process. ` +
       `Stop the service, ${verb}, and start it again; or run both with DATABASE_URL.`
     );
+  }
+  if (error instanceof DomainError && error.cause instanceof DependencyFault) {
+    return error.cause.message;
   }
   if (error instanceof UsageError || error instanceof DomainError) return error.message;
   return explain?.(error) ?? startFailure(error, config);

@@ -429,9 +429,13 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       this.bus.subscribe('access.changed', () => this.checkAll()),
       this.bus.onResumed(() => this.checkAll()),
     ];
-    this.queue.handle(RUN_JOB, (job, signal) =>
-      inTenant(String(job.data['tenantId']), () => this.process(job, signal)),
-    );
+    // On a server, runs are for the processes that name their folders: one that names none leaves them alone.
+    const { embedded, HARNESS_ROOTS } = this.config;
+    if (embedded || HARNESS_ROOTS.length > 0) {
+      this.queue.handle(RUN_JOB, (job, signal) =>
+        inTenant(String(job.data['tenantId']), () => this.process(job, signal)),
+      );
+    }
     this.repeat(SWEEP_MS, () => this.sweep());
     this.repeat(CANCEL_POLL_MS, () =>
       this.attempts.try('Failed to end cancelled runs', () => this.forceCancels()),

@@ -126,6 +126,37 @@ describe('loadConfig', () => {
     }
   });
 
+  it('reads STORAGE_URL with its parameters, and says which part of it is wrong', () => {
+    expect(load({ STORAGE_URL: 's3://files' }).STORAGE_URL).toMatchObject({
+      bucket: 'files',
+      prefix: '',
+      pathStyle: false,
+    });
+    const full = 's3://files/a/b/?endpoint=http%3A%2F%2Fminio%3A9000&pathStyle=true&sse=aws:kms';
+    expect(
+      load({ STORAGE_URL: `${full}&kmsKey=arn:aws:kms:eu-west-1:1:key/k` }).STORAGE_URL,
+    ).toEqual({
+      bucket: 'files',
+      prefix: 'a/b/',
+      endpoint: 'http://minio:9000',
+      region: 'us-east-1',
+      pathStyle: true,
+      encryption: 'aws:kms',
+      kmsKey: 'arn:aws:kms:eu-west-1:1:key/k',
+    });
+    for (const [wrong, problem] of [
+      ['https://files', 'must be s3:// with the name of a bucket'],
+      ['s3://key:secret@files', 'credentials are not part of it'],
+      ['s3://files/../x', 'must have no . or ..'],
+      ['s3://files?endpoint=minio:9000', 'endpoint must be an address'],
+      ['s3://files?pathStyle=yes', 'pathStyle must be true or false'],
+      ['s3://files?kmsKey=k', 'kmsKey needs sse=aws:kms'],
+      ['s3://files?bucket=x', 'bucket'],
+    ] as const) {
+      expect(messageOf(() => load({ STORAGE_URL: wrong }))).toContain(problem);
+    }
+  });
+
   it('takes exactly two plain host names for the contents of media', () => {
     expect(load({}).MEDIA_CONTENT_HOSTS).toHaveLength(2);
     const hosts = load({ MEDIA_CONTENT_HOSTS: 'Media.Example.com, videos.example.com' });

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../config/index.js';
 import { createDataSource } from '../database/index.js';
+import { DependencyFault } from '../dependency/index.js';
+import { UnavailableError } from '../error/index.js';
+import { msg } from '../message/index.js';
 import { startFailure } from './start-failure.js';
 
 describe('startFailure', () => {
@@ -31,6 +34,13 @@ describe('startFailure', () => {
     const [ofSocket] = (await once(createServer().listen(socket), 'error')) as [unknown];
     expect(startFailure(ofSocket, config)).toBe(
       problem(`listen ENOTDIR: not a directory ${socket}`),
+    );
+  });
+
+  it('says why a dependency is unavailable', () => {
+    const fault = new DependencyFault(msg`The bucket does not exist.`);
+    expect(startFailure(new UnavailableError(msg`The file storage`, fault))).toBe(
+      'Plinth could not start: The file storage is not available at the moment. Try again in a few seconds. The bucket does not exist.',
     );
   });
 

@@ -2,6 +2,7 @@ import { sep } from 'node:path';
 import { ConfigError, dataDirProblem } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { DirectoryInUseError, isConnectionFailure, OldSchemaError } from '../database/index.js';
+import { DependencyFault } from '../dependency/index.js';
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './log.js';
 import { sourceStack } from './source-stack.js';
@@ -11,7 +12,8 @@ export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof ConfigError) return error.explanation;
   if (error instanceof DirectoryInUseError || error instanceof OldSchemaError) return error.message;
   if (error instanceof DomainError) {
-    return withoutSecretsInText(`Plinth could not start: ${error.message}`);
+    const reason = error.cause instanceof DependencyFault ? ` ${error.cause.message}` : '';
+    return withoutSecretsInText(`Plinth could not start: ${error.message}${reason}`);
   }
   const systemReason = config && isSystemError(error) ? systemFailure(error, config) : undefined;
   const cause = error instanceof Error ? sourceStack(error.stack ?? error.message) : String(error);
