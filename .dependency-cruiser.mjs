@@ -43,6 +43,7 @@ const features = [
   'harness',
   'compatible-api',
   'demo',
+  'backup',
   // Last, so that no other folder imports it.
   'compat',
 ];

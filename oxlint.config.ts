@@ -414,6 +414,7 @@ export default defineConfig({
         'src/command.ts',
         'src/knowledge-import.ts',
         'src/storage-move.ts',
+        'src/backup.ts',
         'src/app.ts',
         'src/platform/config/**/*.ts',
       ],

@@ -124,6 +124,12 @@ export const variables = {
     description: 'Signs login tokens; default: a key derived from SECRET_KEY',
     secret: true,
   }),
+  BACKUP_KEY: variable(z.string().min(16, 'must have at least 16 characters').optional(), {
+    example: 'the output of: openssl rand -base64 32',
+    description:
+      'Encrypts backups, and decrypts them for a restore: random characters or a long pass phrase, kept apart from the backups; unset: not encrypted',
+    secret: true,
+  }),
   ADMIN_PASSWORD: variable(
     z.string().min(5, 'must have at least 5 characters').max(72).optional(),
     {

@@ -1,4 +1,5 @@
-export { CONFIG, loadConfig } from './config.js';
+export { childEnvironment } from './child-environment.js';
+export { CONFIG, keyId, loadConfig } from './config.js';
 export { ConfigError } from './config-error.js';
 export type { Config } from './config.js';
 export { ConfigModule } from './config.module.js';

@@ -112,6 +112,31 @@ async function placePrepared(folder: string): Promise<void> {
   await rename(draft, folder);
 }
 
+/**
+ * Puts a database from PGlite's dump into DATA_DIR/pg, in place of one that is there. One whose last step is a rename, so that an
+ * interrupted restore leaves what was there before. Throws DirectoryInUseError while a process has it open.
+ */
+export async function restoreEmbedded(dataDir: string, dump: Blob): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = await lockDirectory(dataDir);
+  try {
+    const folder = join(dataDir, 'pg');
+    const draft = `${folder}.new`;
+    await rm(draft, { recursive: true, force: true });
+    const database = await createDatabase({
+      dataDir: draft,
+      loadDataDir: dump,
+      postgresqlconf: SETTINGS,
+    });
+    await database.query('SELECT count(*) FROM migrations');
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+    await rename(draft, folder);
+  } finally {
+    await unlock();
+  }
+}
+
 /** Starts PostgreSQL, compiled as the memory that this process may use allows: that of the machine or of its control group. */
 async function createDatabase(options: PGliteOptions): Promise<PGlite> {
   const limit = Math.min(process.constrainedMemory() || Infinity, totalmem());

@@ -1,12 +1,19 @@
+export { BACKUP_LOCK, isBackupRunning } from './backup-lock.js';
 export * from './columns.js';
 export { createDataSource } from './data-source.js';
 export { Database, SharedReads } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
-export { openEmbedded, openInMemory, prepareEmbedded, preparedFolder } from './embedded.js';
+export {
+  openEmbedded,
+  openInMemory,
+  prepareEmbedded,
+  preparedFolder,
+  restoreEmbedded,
+} from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
-export { OldSchemaError } from './migrations.js';
+export { isNewerMigration, migrate, NewerSchemaError, OldSchemaError } from './migrations.js';
 export type { StatementObserver } from './pool.js';
 export {
   among,

@@ -4,7 +4,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from './data-source.js';
 import { openInMemory } from './embedded.js';
-import { migrate, migrations, OldSchemaError } from './migrations.js';
+import { migrate, migrations, NewerSchemaError, OldSchemaError } from './migrations.js';
 
 const names = migrations.map(({ name }) => name);
 
@@ -77,5 +77,32 @@ describe('a database of the series before 1.0.0', () => {
     });
     expect(await appliedMigrations()).toEqual(['Access1763683200001', 'VectorHomes1763683200067']);
     expect(await dataSource.query('SELECT sealed FROM signing_key')).toEqual([{ sealed: 'x' }]);
+  });
+
+  it('of a newer release is used where that only adds to it, and refused where it has removed from it', async () => {
+    await dataSource.query('DELETE FROM migrations');
+    for (const name of [...names, 'FutureColumn2099010100001']) {
+      await dataSource.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+        Number(name.slice(-13)),
+        name,
+      ]);
+    }
+    const worksFrom = (number: string) =>
+      dataSource.query(
+        `COMMENT ON TABLE migrations IS 'Works with releases from migration ${number} on'`,
+      );
+    await worksFrom('2026112700009');
+    await migrate(dataSource);
+    await worksFrom('2099010100000');
+    await expect(migrate(dataSource)).rejects.toThrow(
+      /newer release \(FutureColumn2099010100001\).+Start the newer release, or restore a backup/,
+    );
+    await dataSource.query('COMMENT ON TABLE migrations IS NULL');
+    await expect(migrate(dataSource)).rejects.toBeInstanceOf(NewerSchemaError);
+    await dataSource.query("DELETE FROM migrations WHERE name = 'FutureColumn2099010100001'");
+    await migrate(dataSource);
+    expect(
+      await dataSource.query("SELECT obj_description('migrations'::regclass, 'pg_class') AS text"),
+    ).toEqual([{ text: 'Works with releases from migration 2026112700009 on' }]);
   });
 });

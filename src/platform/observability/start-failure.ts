@@ -1,7 +1,12 @@
 import { sep } from 'node:path';
 import { ConfigError, dataDirProblem } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { DirectoryInUseError, isConnectionFailure, OldSchemaError } from '../database/index.js';
+import {
+  DirectoryInUseError,
+  isConnectionFailure,
+  NewerSchemaError,
+  OldSchemaError,
+} from '../database/index.js';
 import { DependencyFault } from '../dependency/index.js';
 import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './log.js';
@@ -10,7 +15,9 @@ import { sourceStack } from './source-stack.js';
 /** The message for the person whose start of the process failed: the problem and, if it is known, what to do. */
 export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof ConfigError) return error.explanation;
-  if (error instanceof DirectoryInUseError || error instanceof OldSchemaError) return error.message;
+  if ([DirectoryInUseError, NewerSchemaError, OldSchemaError].some((one) => error instanceof one)) {
+    return (error as Error).message;
+  }
   if (error instanceof DomainError) {
     const reason = error.cause instanceof DependencyFault ? ` ${error.cause.message}` : '';
     return withoutSecretsInText(`Plinth could not start: ${error.message}${reason}`);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, Database } from '../database/index.js';
+import { acrossTenants, Database, isBackupRunning } from '../database/index.js';
 import type { RecordClass, SweptClass, TemporaryChatPolicy } from './retention.entity.js';
 
 export interface StoredRule {
@@ -77,6 +77,11 @@ export class RetentionRepository {
         WHERE tenant_id = $1 AND record_class = $2 ORDER BY user_id NULLS FIRST`,
       [tenantId, recordClass],
     );
+  }
+
+  /** Whether the sweep has to wait for a backup, which reads contents that it would remove. */
+  isPaused(): Promise<boolean> {
+    return isBackupRunning(this.database);
   }
 
   /**

@@ -86,7 +86,7 @@ export class RetentionSweep extends HourlyRound {
       const isLimited = this.classes.maxDays(recordClass) !== undefined;
       const page = { isLimited, pauseSeconds };
       for (const tenantId of await this.repository.tenantsToSweep(recordClass, page)) {
-        if (ending?.aborted) return;
+        if (ending?.aborted || (await this.repository.isPaused())) return;
         try {
           await inTenant(tenantId, () =>
             this.sweepClass(tenantId, recordClass, pauseSeconds, ending),

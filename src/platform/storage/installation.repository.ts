@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, Database } from '../database/index.js';
+import { acrossTenants, Database, isBackupRunning } from '../database/index.js';
 
 interface InstallationRow {
   readonly id: string;
@@ -67,6 +67,10 @@ export class InstallationRepository {
       ),
     );
     return `${server}/${oid}`;
+  }
+
+  backupRuns(): Promise<boolean> {
+    return isBackupRunning(this.database);
   }
 
   /** The largest id that was given to a stored file; it outlives the file. */

@@ -53,7 +53,7 @@ export class Installation implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     await this.identity();
-    const reason = await this.uncertainty();
+    const reason = await this.ownershipDoubt();
     if (reason !== undefined) {
       this.logger.warn({ msg: 'Files may belong to another database', reason });
     }
@@ -69,10 +69,17 @@ export class Installation implements OnModuleInit {
   }
 
   /**
-   * Why files that no record names may belong to another database, and what to do; undefined when they cannot. Asked
-   * before each removal of such files, because another database may have been given the folder meanwhile.
+   * Why files that no record names may not be removed: they may belong to another database, or a running backup reads
+   * them. undefined when they may. Asked before each removal of such files, because another database may have been given the
+   * folder meanwhile.
    */
   async uncertainty(): Promise<string | undefined> {
+    if (await this.repository.backupRuns()) return 'A backup is running.';
+    return this.ownershipDoubt();
+  }
+
+  /** Why files may belong to another database, and what to do; undefined when they cannot. */
+  private async ownershipDoubt(): Promise<string | undefined> {
     const { id, database } = await this.repository.find();
     const marker = await this.read();
     if (marker?.installation !== id) {
