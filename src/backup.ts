@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  BackupBucket,
   BackupError,
   BackupFolder,
   makeBackup,
@@ -10,20 +11,21 @@ import {
 } from './backup/index.js';
 import type { BackupPlace, VerifyResult } from './backup/index.js';
 import { UsageError } from './command.js';
-import { ConfigError, keyId, loadConfig } from './platform/config/index.js';
+import { ConfigError, keyId, loadConfig, variables } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { DirectoryInUseError } from './platform/database/index.js';
-import { Dependencies } from './platform/dependency/index.js';
+import { Dependency } from './platform/dependency/index.js';
 import { DomainError } from './platform/error/index.js';
 import { packageFolder } from './platform/filesystem/index.js';
 import { startFailure } from './platform/observability/index.js';
-import { FileStorage } from './platform/storage/index.js';
+import { ObjectStorage, openFileStorage } from './platform/storage/index.js';
+import type { FileStorage } from './platform/storage/index.js';
 
 const USAGE = `Backs up the database and the files, and restores them.
 
-  npm run backup -- FOLDER               into a new folder
-  npm run verify -- FOLDER               reads everything in it
-  npm run restore -- FOLDER [--replace]  into an empty set-up, or in place of an existing one
+  npm run backup -- PLACE               into a new folder, or s3://bucket/prefix as in STORAGE_URL
+  npm run verify -- PLACE               reads everything in it
+  npm run restore -- PLACE [--replace]  into an empty set-up, or in place of an existing one
 
 BACKUP_KEY encrypts. See docs/OPERATIONS.md, Backup and restore.`;
 
@@ -38,42 +40,41 @@ const COMMANDS = new Map([
 
 let config: Config | undefined;
 try {
-  process.exitCode = await run();
+  process.exit(await run());
 } catch (error) {
   process.stderr.write(`${explanationOf(error)}\n`);
-  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1;
+  process.exit(error instanceof UsageError || error instanceof ConfigError ? 2 : 1);
 }
 
 async function run(): Promise<number> {
   const [name = '', ...args] = process.argv.slice(2);
   const command = COMMANDS.get(name);
   if (!command) throw new UsageError(USAGE);
-  const { place, replaces } = readArguments(args);
-  const result = await command(place, replaces);
+  const { address, replaces } = readArguments(args);
+  const result = await command(address, replaces);
   process.stdout.write(`${result}\n`);
   return 0;
 }
 
-function readArguments(args: string[]): { place: BackupPlace; replaces: boolean } {
+function readArguments(args: string[]): { address: string; replaces: boolean } {
   try {
     const { values, positionals } = parseArgs({
       args,
       options: { replace: { type: 'boolean', default: false } },
       allowPositionals: true,
     });
-    const [place, ...others] = positionals;
-    if (place === undefined || others.length > 0) throw new Error('Name one folder.');
-    // npm runs scripts in the folder of the package, not in the current one.
-    const path = resolve(process.env['INIT_CWD'] ?? '.', place);
-    return { place: new BackupFolder(path), replaces: values.replace };
+    const [address, ...others] = positionals;
+    if (address === undefined || others.length > 0) throw new Error('Name one folder or bucket.');
+    return { address, replaces: values.replace };
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
 }
 
-async function create(place: BackupPlace): Promise<string> {
+async function create(address: string): Promise<string> {
   config = loadConfig(process.env);
-  const source = { config, files: filesOf(config), release: releaseOf() };
+  const place = await placeOf(address, config);
+  const source = { config, files: await filesOf(config), release: releaseOf() };
   const { objects, bytes, missingFiles, vectorStores } = await makeBackup(source, place);
   return [
     `Backup of ${objects} objects, ${sizeOf(bytes)}, in ${place.name}.`,
@@ -85,23 +86,24 @@ async function create(place: BackupPlace): Promise<string> {
   ].join('\n');
 }
 
-async function verify(place: BackupPlace): Promise<string> {
+async function verify(address: string): Promise<string> {
   // Any machine can verify a backup: it needs neither the database nor DATA_DIR.
   config = loadConfig({
     ...process.env,
     SECRET_KEY: UNUSED_KEY,
     DATABASE_URL: 'postgres://127.0.0.1/unused',
   });
-  const result = await verifyBackup(place, config.BACKUP_KEY);
+  const result = await verifyBackup(await placeOf(address, config), config.BACKUP_KEY);
   return [`Complete: ${summaryOf(result)}`, ...dumpLines(result)].join('\n');
 }
 
-async function restore(place: BackupPlace, replaces: boolean): Promise<string> {
+async function restore(address: string, replaces: boolean): Promise<string> {
   const generated = join(resolve(process.env['DATA_DIR'] ?? './data'), 'secret.key');
   // A key that is generated now would stand in the way of the one in the backup.
   const isGenerated = !process.env['SECRET_KEY'] && !existsSync(generated);
   config = loadConfig({ ...process.env, ...(isGenerated && { SECRET_KEY: UNUSED_KEY }) });
-  const result = await restoreBackup({ config, files: filesOf(config), replaces }, place);
+  const place = await placeOf(address, config);
+  const result = await restoreBackup({ config, files: await filesOf(config), replaces }, place);
   const { encryptionKeys } =
     isGenerated && existsSync(generated) ? loadConfig(process.env) : config;
   const keys = [encryptionKeys.current, encryptionKeys.previous ?? encryptionKeys.current];
@@ -117,8 +119,20 @@ async function restore(place: BackupPlace, replaces: boolean): Promise<string> {
   ].join('\n');
 }
 
-function filesOf({ DATA_DIR }: Config): FileStorage {
-  return new FileStorage(join(DATA_DIR, 'files'), new Dependencies().of('files'));
+function filesOf(config: Config): FileStorage | Promise<FileStorage> {
+  return openFileStorage(config, new Dependency('files'));
+}
+
+/** The address has the form of STORAGE_URL; credentials are found as for that. */
+async function placeOf(address: string, { outbound }: Config): Promise<BackupPlace> {
+  if (!address.startsWith('s3://')) {
+    // npm runs scripts in the folder of the package, not in the current one.
+    return new BackupFolder(resolve(process.env['INIT_CWD'] ?? '.', address));
+  }
+  const bucket = variables.STORAGE_URL.schema.safeParse(address);
+  if (!bucket.data) throw new UsageError(`${address} ${bucket.error?.issues[0]?.message}.`);
+  const { objects } = await ObjectStorage.open(bucket.data, outbound, new Dependency('files'));
+  return new BackupBucket(address.replace(/\?.*$/, ''), objects);
 }
 
 function releaseOf(): string {

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isMissing } from '../platform/filesystem/index.js';
+import type { NamedObjects } from '../platform/storage/index.js';
 
 /** Where a backup is: a folder or a prefix in a bucket. */
 export interface BackupPlace {
@@ -57,5 +58,29 @@ export class BackupFolder implements BackupPlace {
       if (isMissing(error)) return undefined;
       throw error;
     }
+  }
+}
+
+/** A prefix in a bucket. */
+export class BackupBucket implements BackupPlace {
+  constructor(
+    /** As the operator wrote it, without its parameters. */
+    readonly name: string,
+    private readonly objects: NamedObjects,
+  ) {}
+
+  async isEmpty(): Promise<boolean> {
+    for await (const object of this.objects.list('')) {
+      if (!object.name.startsWith('probe')) return false;
+    }
+    return true;
+  }
+
+  write(path: string, content: AsyncIterable<Buffer>): Promise<void> {
+    return this.objects.write(path, Readable.from(content, { objectMode: false }));
+  }
+
+  async read(path: string): Promise<AsyncIterable<Buffer> | undefined> {
+    return this.objects.read(path);
   }
 }

@@ -128,7 +128,7 @@ function embeddedTarget({ config, replaces }: RestoreOptions): DatabaseTarget {
 }
 
 async function serverTarget(
-  { config, replaces }: RestoreOptions,
+  { config, files, replaces }: RestoreOptions,
   manifest: Manifest,
 ): Promise<DatabaseTarget> {
   const url = config.DATABASE_URL ?? '';
@@ -155,10 +155,11 @@ async function serverTarget(
       restore: async (dump) => {
         await target.clear();
         await restoreDatabase(program, url, dump);
-        // A folder that belongs to no database gets an id of its own at the start, and with it collections of its own.
-        if (!existsSync(join(config.DATA_DIR, 'installation.json'))) {
-          await target.forgetVectorPrefix();
-        }
+        // A storage that belongs to no database gets an id of its own at the start, and with it collections of its own.
+        const isMarked = files.objects
+          ? await files.objects.stat('installation.json')
+          : existsSync(join(config.DATA_DIR, 'installation.json'));
+        if (!isMarked) await target.forgetVectorPrefix();
       },
       close: () => target.close(),
     };

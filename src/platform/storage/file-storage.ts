@@ -65,6 +65,10 @@ export interface NamedObjects {
   get(name: string): Promise<Buffer | undefined>;
   /** Replaces the object as a whole: a reader sees the former bytes or these. */
   put(name: string, bytes: Uint8Array): Promise<void>;
+  /** Stores a content of any length, which is visible as a whole once it is complete. */
+  write(name: string, content: Readable): Promise<void>;
+  /** The content, which the caller reads to the end or destroys; undefined where there is no such object. */
+  read(name: string): Promise<Readable | undefined>;
   stat(name: string): Promise<NamedObject | undefined>;
   /** All objects whose names begin so, by name. */
   list(prefix: string): AsyncGenerator<NamedObject>;

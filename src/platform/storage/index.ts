@@ -14,7 +14,7 @@ export type {
   WrittenFile,
 } from './file-storage.js';
 export { ContentMissingError, FileTooLargeError, UnreadableUploadError } from './storage.errors.js';
-export { StorageModule } from './storage.module.js';
+export { openFileStorage, StorageModule } from './storage.module.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';
 export {
   FILES_A_REQUEST,

@@ -39,6 +39,9 @@ const PROBE_MS = 5_000;
 const PART_BYTES = 5 * 2 ** 20;
 const PARTS_AT_ONCE = 2;
 
+/** Parts of a content that may be a dump of 300 GB. */
+const LARGE_PART_BYTES = 32 * 2 ** 20;
+
 /** Requests for the rest of a content whose transfer is interrupted, without a byte in between. */
 const MAX_RESUMPTIONS = 3;
 
@@ -66,6 +69,8 @@ export class ObjectStorage extends FileStorage implements OnApplicationShutdown 
     this.objects = {
       get: (name) => this.get(name),
       put: (name, bytes) => this.put(name, bytes),
+      write: (name, content) => this.upload(this.client, name, content, LARGE_PART_BYTES),
+      read: (name) => this.contentOf(name, { start: 0, end: Infinity }),
       stat: (name) => this.stat(name),
       list: (prefix) => this.named(prefix),
       remove: (name) => this.delete(name),
@@ -125,17 +130,22 @@ export class ObjectStorage extends FileStorage implements OnApplicationShutdown 
     try {
       const name = this.fileName(key);
       this.assertUp();
-      const { Upload } = this.sdk;
-      await new Upload({
-        client: this.within(signal),
-        params: { ...this.target(name), ...this.encryption(), Body: Readable.from(measured()) },
-        partSize: PART_BYTES,
-        queueSize: PARTS_AT_ONCE,
-      }).done();
+      await this.upload(this.within(signal), name, Readable.from(measured()), PART_BYTES);
       return { byteSize, sha256: hash.digest('hex') };
     } finally {
       source.destroy();
     }
+  }
+
+  private async upload(
+    client: S3Client,
+    name: string,
+    content: Readable,
+    partSize: number,
+  ): Promise<void> {
+    const { Upload } = this.sdk;
+    const params = { ...this.target(name), ...this.encryption(), Body: content };
+    await new Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE }).done();
   }
 
   async read(key: string, range: ByteRange = { start: 0, end: Infinity }): Promise<Readable> {

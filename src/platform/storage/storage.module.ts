@@ -30,7 +30,7 @@ import { UploadInterceptor } from './upload.interceptor.js';
       provide: FileStorage,
       inject: [CONFIG, Dependencies],
       useFactory: (config: Config, dependencies: Dependencies) =>
-        fileStorage(config, dependencies.of('files')),
+        openFileStorage(config, dependencies.of('files')),
     },
     FileAddresses,
     FileKeys,
@@ -50,8 +50,8 @@ import { UploadInterceptor } from './upload.interceptor.js';
 })
 export class StorageModule {}
 
-/** What DATA_DIR has kept is read until `npm run storage:move` has moved it. */
-function fileStorage(
+/** The storage that the configuration names. What DATA_DIR has kept is read until `npm run storage:move` has moved it. */
+export function openFileStorage(
   { STORAGE_URL, DATA_DIR, outbound }: Config,
   dependency: Dependency,
 ): FileStorage | Promise<FileStorage> {

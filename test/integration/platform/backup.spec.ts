@@ -7,6 +7,7 @@ import pg from 'pg';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import {
+  BackupBucket,
   BackupFolder,
   makeBackup,
   restoreBackup,
@@ -17,13 +18,14 @@ import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { isBackupRunning, Database, openEmbedded } from '../../../src/platform/database/index.js';
-import { FileStorage } from '../../../src/platform/storage/index.js';
-import { Dependencies } from '../../../src/platform/dependency/index.js';
+import { DiskStorage, FileStorage, ObjectStorage } from '../../../src/platform/storage/index.js';
+import { Dependency } from '../../../src/platform/dependency/index.js';
 import { isBuilt, runProgram } from '../../support/built-process.js';
 import { createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { s3Server, storageAddress, TestBucket } from '../../support/s3-server.js';
 import { createEmptyDatabase } from '../../support/server-database.js';
 import type { ServerDatabase } from '../../support/server-database.js';
 import type { Session } from '../../support/session.js';
@@ -212,6 +214,20 @@ async function uploadFile(session: Session, content: string): Promise<string> {
     }
   });
 
+  (s3Server ? it : it.skip)('can be in a bucket', async () => {
+    const bucket = await TestBucket.make();
+    const address = storageAddress(bucket.url());
+    const storage = await ObjectStorage.open(address, config.outbound, new Dependency('files'));
+    const place = new BackupBucket('s3://tests', storage.objects);
+    const files = plinth.app.get(FileStorage);
+    const source = { config, files, release: '1.0.0' };
+    const { objects } = await makeBackup(source, place);
+    expect(await verifyBackup(place, BACKUP_KEY)).toMatchObject({ objects, isDumpRead: true });
+    await expect(makeBackup(source, place)).rejects.toThrow(/is not empty/);
+    await storage.onApplicationShutdown();
+    bucket.close();
+  });
+
   it('is refused when it was cut off, changed or sealed with another key', async () => {
     const folder = join(root, 'backup');
     const place = new BackupFolder(folder);
@@ -294,5 +310,5 @@ async function uploadFile(session: Session, content: string): Promise<string> {
 });
 
 function filesIn(dataDir: string): FileStorage {
-  return new FileStorage(join(dataDir, 'files'), new Dependencies().of('files'));
+  return new DiskStorage(dataDir, new Dependency('files'));
 }
