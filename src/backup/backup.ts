@@ -50,11 +50,7 @@ export async function makeBackup(source: BackupSource, place: BackupPlace): Prom
     const writer = await BackupWriter.begin(place, config.BACKUP_KEY);
     await writer.add(store ? DUMPS.embedded : DUMPS.postgresql, dump);
     const missingFiles = await addFiles(writer, snapshot, files);
-    const harness = join(config.DATA_DIR, HARNESS.folder);
-    for await (const path of filesBelow(harness)) {
-      const content = createReadStream(path) as AsyncIterable<Buffer>;
-      await writer.add(`${HARNESS.path}/${relative(harness, path).split(sep).join('/')}`, content);
-    }
+    await addHarness(writer, join(config.DATA_DIR, HARNESS.folder), files);
     const secretKey = join(config.DATA_DIR, PATHS.secretKey);
     if (store && existsSync(secretKey)) {
       await writer.add(PATHS.secretKey, Readable.from([await readFile(secretKey)]));
@@ -118,6 +114,23 @@ async function addFiles(
     }
   }
   return missing;
+}
+
+/** Adds the contents that the harness keeps: those of this machine, and those that only the object storage has. */
+async function addHarness(writer: BackupWriter, folder: string, files: FileStorage): Promise<void> {
+  const paths = new Set<string>();
+  for await (const file of filesBelow(folder)) {
+    const path = `${HARNESS.path}/${relative(folder, file).split(sep).join('/')}`;
+    paths.add(path);
+    await writer.add(path, createReadStream(file) as AsyncIterable<Buffer>);
+  }
+  for await (const { name } of files.objects?.list(`${HARNESS.path}/`) ?? []) {
+    // harness/<tenant>/<hash>
+    const [, tenantId = '', hash = ''] = name.split('/');
+    const path = `${HARNESS.path}/${tenantId}/${hash.slice(0, 2)}/${hash}`;
+    const content = paths.has(path) ? undefined : await files.objects?.read(name);
+    if (content) await writer.add(path, content as AsyncIterable<Buffer>);
+  }
 }
 
 /** The complete files below the folder; drafts begin with a dot. */

@@ -178,6 +178,8 @@ async function restoreObject(
   const [area = '', ...rest] = entry.path.split('/');
   if (area === 'files') return restoreFile(reader, entry, rest.join('/'), files);
   if (area === HARNESS.path) {
+    const [tenantId = '', , hash = ''] = rest;
+    await files.objects?.write(`${area}/${tenantId}/${hash}`, Readable.from(reader.read(entry)));
     return restoreBeside(reader, entry, join(dataDir, HARNESS.folder, ...rest));
   }
   if (entry.path === PATHS.secretKey) {
