@@ -6,7 +6,7 @@ import type { OutboundHttp, OutboundRequest } from '../outbound/index.js';
 type RequestHandler = NonNullable<S3ClientConfig['requestHandler']>;
 
 /** Time limits of a request; a part of an upload is one request. The total does not count for contents that are read. */
-const LIMITS = { connectMs: 5_000, idleMs: 20_000 } as const;
+export const S3_LIMITS = { connectMs: 5_000, idleMs: 20_000 };
 const TOTAL_MS = 60_000;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'] as const;
@@ -41,7 +41,7 @@ export function s3Transport(http: OutboundHttp): RequestHandler {
         headers,
         ...(body !== undefined && { body }),
         signal: (abortSignal as AbortSignal | undefined) ?? new AbortController().signal,
-        timeouts: method === 'GET' ? LIMITS : { ...LIMITS, totalMs: TOTAL_MS },
+        timeouts: method === 'GET' ? S3_LIMITS : { ...S3_LIMITS, totalMs: TOTAL_MS },
       });
       const answered = Object.entries(answer.headers).flatMap(([name, value]) =>
         value === undefined ? [] : [[name, String(value)] as const],
@@ -54,8 +54,7 @@ export function s3Transport(http: OutboundHttp): RequestHandler {
         },
       };
     } catch (error) {
-      const isPassing =
-        error instanceof OutboundError && (error.retryable || error.kind === 'timeout-idle');
+      const isPassing = error instanceof OutboundError && error.retryable;
       throw isPassing ? Object.assign(error, { $retryable: {} }) : error;
     }
   };

@@ -11,6 +11,8 @@ import { Dependency } from '../../../src/platform/dependency/index.js';
 import { UnavailableError } from '../../../src/platform/error/index.js';
 import { ObjectStorage, StorageMove } from '../../../src/platform/storage/index.js';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
+import { S3_LIMITS } from '../../../src/platform/storage/s3-transport.js';
+import { setConstants } from '../../support/override-constants.js';
 import { changesOf, readiness } from '../../support/outages.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -192,6 +194,22 @@ suite('an object storage that fails', () => {
     };
     await expect(write(controller.signal)).rejects.toMatchObject({ name: 'AbortError' });
     expect(dependency.isUp).toBe(true);
+  });
+
+  it('is given up when it is silent for too long, during a transfer as well', async () => {
+    const key = await write();
+    const restore = setConstants(S3_LIMITS, { idleMs: 200 });
+    server.fault = (request, response) => {
+      if (request.method !== 'GET') return false;
+      response.writeHead(200, { 'content-length': CONTENT.length });
+      response.write(CONTENT.subarray(0, 100));
+      return true;
+    };
+    const content = await storage.read(key);
+    server.fault = () => true;
+    await expect(buffer(content)).rejects.toThrow(UnavailableError);
+    expect(dependency.reason?.template).toBe('The object storage failed. {0}');
+    restore();
   });
 
   it('is found to be away, and used again when it is back', async () => {
