@@ -2,24 +2,10 @@
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
-import { root } from './prepare.mjs';
+import { EXTERNAL_PACKAGES, root } from './prepare.mjs';
 
 const compiled = join(root, 'dist');
 const target = join(compiled, 'bundle');
-
-/** Packages with native code, or with files that they read beside themselves. They stay in node_modules. */
-export const EXTERNAL_PACKAGES = [
-  '@electric-sql/pglite',
-  '@electric-sql/pglite-pgvector',
-  '@napi-rs/canvas',
-  '@node-rs/argon2',
-  '@resvg/resvg-js',
-  '@vscode/ripgrep',
-  'piscina',
-  'svg-captcha',
-  'swagger-ui-dist',
-  'unpdf',
-];
 
 /** Packages that others can use and that are not installed. */
 const ABSENT_PACKAGES = [

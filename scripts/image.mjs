@@ -6,7 +6,17 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { root } from './prepare.mjs';
 
 /** They say how the container runs, or what a build can be given, not what is in it. */
-const SETTINGS = ['ARG', 'ENV', 'USER', 'VOLUME', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'CMD'];
+const SETTINGS = [
+  'ARG',
+  'ENV',
+  'LABEL',
+  'USER',
+  'VOLUME',
+  'EXPOSE',
+  'STOPSIGNAL',
+  'HEALTHCHECK',
+  'CMD',
+];
 
 const LEFT_OUT =
   /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated|python\/plinth\/generated)$/;

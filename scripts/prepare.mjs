@@ -15,6 +15,20 @@ export const node = join(root, 'node_modules', '.bin', 'node');
 /** What runs: the service and most of its packages in few files (scripts/bundle.mjs). dist/src has the same modules one by one. */
 export const bundle = join(root, 'dist', 'bundle');
 
+/** Packages with native code, or with files that they read beside themselves. The bundle does not contain them. */
+export const EXTERNAL_PACKAGES = [
+  '@electric-sql/pglite',
+  '@electric-sql/pglite-pgvector',
+  '@napi-rs/canvas',
+  '@node-rs/argon2',
+  '@resvg/resvg-js',
+  '@vscode/ripgrep',
+  'piscina',
+  'svg-captcha',
+  'swagger-ui-dist',
+  'unpdf',
+];
+
 /** Where Node keeps what it has compiled of the bundle; the build leaves all of it there. */
 export const compileCache = join(bundle, 'compiled');
 
@@ -29,6 +43,7 @@ const buildInputs = [
   'tsconfig.build.json',
   'nest-cli.json',
   'scripts/bundle.mjs',
+  'scripts/prepare.mjs',
   'package-lock.json',
 ];
 

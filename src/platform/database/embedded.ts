@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import type { PGliteOptions } from '@electric-sql/pglite';
@@ -91,6 +91,9 @@ export async function prepareEmbedded(folder: string): Promise<void> {
   await database.close();
 }
 
+/** Keeps the empty folders of the empty database in archives that have only files. PostgreSQL gets none of them. */
+export const EMPTY_FOLDER_FILE = '.keep';
+
 /** The folder of the empty database that the build creates. */
 export function preparedFolder(): string {
   return join(packageFolder(import.meta.url), 'dist', 'database');
@@ -106,7 +109,8 @@ async function placePrepared(folder: string): Promise<void> {
   // The copy is renamed at its end, so that a start that is killed meanwhile leaves no incomplete database.
   const draft = `${folder}.new`;
   await rm(draft, { recursive: true, force: true });
-  await cp(prepared, draft, { recursive: true });
+  const isKept = (path: string): boolean => basename(path) !== EMPTY_FOLDER_FILE;
+  await cp(prepared, draft, { recursive: true, filter: isKept });
   // PostgreSQL refuses a folder that others can read.
   await chmod(draft, 0o700);
   await rename(draft, folder);

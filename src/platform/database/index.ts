@@ -6,6 +6,7 @@ export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
 export {
+  EMPTY_FOLDER_FILE,
   openEmbedded,
   openInMemory,
   prepareEmbedded,
