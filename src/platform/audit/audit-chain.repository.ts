@@ -79,13 +79,14 @@ function digestOf(values: readonly unknown[]): string {
 export class AuditChainRepository {
   constructor(private readonly database: Database) {}
 
-  /** Tenants with entries that have no link yet. */
+  /** Tenants with entries that have no link yet: one look into the index for each, where EXISTS would join all entries. */
   async unlinked(): Promise<string[]> {
     const rows = await acrossTenants('tenants with unlinked audit entries', () =>
       this.database.query<{ tenantId: string }>(
         `SELECT t.tenant_id AS "tenantId" FROM tenant t LEFT JOIN audit_chain c ON c.tenant_id = t.tenant_id
-          WHERE EXISTS (SELECT FROM audit_entry e WHERE e.tenant_id = t.tenant_id AND e.id > coalesce(c.floor_id, 0)
-                  AND NOT EXISTS (SELECT FROM audit_link l WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id))
+          WHERE (SELECT true FROM audit_entry e WHERE e.tenant_id = t.tenant_id AND e.id > coalesce(c.floor_id, 0)
+                    AND NOT EXISTS (SELECT FROM audit_link l WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id)
+                  ORDER BY e.id LIMIT 1)
           LIMIT $1`,
         [MAX_TENANT_COUNT],
       ),
@@ -137,9 +138,9 @@ export class AuditChainRepository {
     });
   }
 
-  async find(tenantId: string): Promise<StoredChain> {
+  async find(tenantId: string, lock: 'FOR UPDATE' | '' = ''): Promise<StoredChain> {
     const [chain] = await this.database.query<StoredChain>(
-      `SELECT ${CHAIN} FROM audit_chain WHERE tenant_id = $1`,
+      `SELECT ${CHAIN} FROM audit_chain WHERE tenant_id = $1 ${lock}`,
       [tenantId],
     );
     const start = { lastNumber: 0, lastDigest: GENESIS, anchorNumber: 0, anchorDigest: GENESIS };
@@ -258,9 +259,6 @@ export class AuditChainRepository {
       `INSERT INTO audit_chain (tenant_id, last_digest, anchor_digest) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING`,
       [tenantId, GENESIS],
     );
-    await this.database.query('SELECT 1 FROM audit_chain WHERE tenant_id = $1 FOR UPDATE', [
-      tenantId,
-    ]);
-    return this.find(tenantId);
+    return this.find(tenantId, 'FOR UPDATE');
   }
 }
