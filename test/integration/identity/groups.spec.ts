@@ -19,6 +19,7 @@ import type { Session } from '../../support/session.js';
 import { connectProvider, SsoBrowser } from '../../support/sso.js';
 import type { MadeProvider } from '../../support/sso.js';
 import { eventually } from '../../support/wait.js';
+import { seededRandom } from '../../support/seeded-random.js';
 
 const TENANT = '700060';
 const ALL = ['list', 'query', 'add', 'edit', 'remove'].map((action) => `system:group:${action}`);
@@ -589,14 +590,3 @@ onServer('groups of two processes on one database', () => {
     }
   });
 });
-
-/** Numbers from 0 to 1, the same for each run (mulberry32). */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

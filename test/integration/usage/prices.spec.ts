@@ -14,6 +14,7 @@ import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { seededRandom } from '../../support/seeded-random.js';
 
 interface Figures {
   readonly calls: number;
@@ -413,15 +414,10 @@ interface TestPrices {
   readonly factors: Readonly<Record<string, number>>;
 }
 
-/** A generator of pseudo-random whole numbers below a bound, the same in each run (mulberry32). */
+/** A generator of pseudo-random whole numbers below a bound, the same in each run. */
 function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
-  };
+  const random = seededRandom(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 const SCALE = 10n ** 8n;

@@ -1,12 +1,9 @@
-/** A vector of length 1 whose numbers follow from the seed alone (mulberry32). */
+import { seededRandom } from '../seeded-random.js';
+
+/** A vector of length 1 whose numbers follow from the seed alone. */
 export function unitVector(dimension: number, seed: number): Float32Array {
-  let state = (seed * 2_654_435_761) >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 31 - 1;
-  };
+  const random = seededRandom((seed * 2_654_435_761) >>> 0);
+  const next = (): number => random() * 2 - 1;
   return normalised(Array.from({ length: dimension }, next));
 }
 
