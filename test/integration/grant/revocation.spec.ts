@@ -138,6 +138,12 @@ onServer('a right that one process takes away', () => {
     },
   };
 
+  async function begin(way: string): Promise<Way> {
+    const made = await ways[way]?.();
+    if (!made) throw new Error(`There is no way ${way}.`);
+    return made;
+  }
+
   async function beginRun(session: Session): Promise<string> {
     const created = await session.post<SessionView>('/coding/harness/sessions', {
       workspacePath: join(root, 'example'),
@@ -153,7 +159,7 @@ onServer('a right that one process takes away', () => {
   }
 
   it.each(Object.keys(ways))('%s ends what the other has open', async (way) => {
-    const { session, takeAway } = (await ways[way]?.()) as Way;
+    const { session, takeAway } = await begin(way);
     const search = { knowledgeId: base, query: 'canary' };
     const searched = async (): Promise<number> =>
       (await session.post('/system/fragment/retrieval', search)).code;
