@@ -415,6 +415,7 @@ export default defineConfig({
         'src/knowledge-import.ts',
         'src/storage-move.ts',
         'src/backup.ts',
+        'src/migrate.ts',
         'src/app.ts',
         'src/platform/config/**/*.ts',
       ],

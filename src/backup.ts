@@ -91,7 +91,9 @@ async function verify(address: string): Promise<string> {
   config = loadConfig({
     ...process.env,
     SECRET_KEY: UNUSED_KEY,
+    SECRET_KEY_FILE: '',
     DATABASE_URL: 'postgres://127.0.0.1/unused',
+    DATABASE_URL_FILE: '',
   });
   const result = await verifyBackup(await placeOf(address, config), config.BACKUP_KEY);
   return [`Complete: ${summaryOf(result)}`, ...dumpLines(result)].join('\n');
@@ -100,7 +102,8 @@ async function verify(address: string): Promise<string> {
 async function restore(address: string, replaces: boolean): Promise<string> {
   const generated = join(resolve(process.env['DATA_DIR'] ?? './data'), 'secret.key');
   // A key that is generated now would stand in the way of the one in the backup.
-  const isGenerated = !process.env['SECRET_KEY'] && !existsSync(generated);
+  const isSet = ['SECRET_KEY', 'SECRET_KEY_FILE'].some((name) => process.env[name]?.trim());
+  const isGenerated = !isSet && !existsSync(generated);
   config = loadConfig({ ...process.env, ...(isGenerated && { SECRET_KEY: UNUSED_KEY }) });
   const place = await placeOf(address, config);
   const result = await restoreBackup({ config, files: await filesOf(config), replaces }, place);

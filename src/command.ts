@@ -45,7 +45,7 @@ function environmentOf<Args>({
   onServer,
   always,
 }: Command<Args>): Record<string, string | undefined> {
-  const hasServer = (process.env['DATABASE_URL'] ?? '').trim() !== '';
+  const hasServer = ['DATABASE_URL', 'DATABASE_URL_FILE'].some((name) => process.env[name]?.trim());
   const quiet = { LOG_LEVEL: 'warn', LOG_FORMAT: 'text' };
   return { ...quiet, ...process.env, ...(hasServer ? onServer : { ROLE: 'all' }), ...always };
 }

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { certificateFor } from '../../../test/support/media/certificate.js';
@@ -171,6 +171,22 @@ describe('loadConfig', () => {
         /^MEDIA_CONTENT_HOSTS .*: must be (two )?host names/,
       );
     }
+  });
+
+  it('reads a secret from the file that NAME_FILE names', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'plinth-secret-')), 'url');
+    writeFileSync(file, 'postgres://plinth:from-a-file@db/plinth\n');
+    const key = 'k'.repeat(32);
+    const { DATABASE_URL, secrets } = load({ DATABASE_URL_FILE: file, SECRET_KEY: key });
+    expect(DATABASE_URL).toBe('postgres://plinth:from-a-file@db/plinth');
+    expect(secrets).toContain('from-a-file');
+    expect(messageOf(() => load({ SECRET_KEY: key, SECRET_KEY_FILE: file }))).toBe(
+      'SECRET_KEY and SECRET_KEY_FILE are both set. Leave one of them out.',
+    );
+    expect(messageOf(() => load({ SECRET_KEY_FILE: `${file}.missing` }))).toMatch(
+      /^SECRET_KEY_FILE ".+" cannot be read: ENOENT/,
+    );
+    rmSync(dirname(file), { recursive: true });
   });
 
   it('demands SECRET_KEY beside DATABASE_URL', () => {

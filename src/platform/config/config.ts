@@ -106,7 +106,9 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
   const problems: string[] = [];
   const entries = Object.entries<Variable>(variables).map(([name, about]) => {
     const lowerCase = about.lowerCase ? environment[name.toLowerCase()]?.trim() : undefined;
-    const value = lowerCase || environment[name]?.trim() || about.default;
+    const text = lowerCase || environment[name]?.trim();
+    const file = about.secret ? environment[`${name}_FILE`]?.trim() : undefined;
+    const value = (file ? secretFrom(name, file, text, problems) : text) || about.default;
     const result = about.schema.safeParse(value);
     if (result.success) return [name, result.data];
     const displayedValue = about.secret ? '(hidden)' : `"${value ?? ''}"`;
@@ -116,6 +118,22 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
   });
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return Object.fromEntries(entries) as Values;
+}
+
+/** The content of the file that NAME_FILE names, without its last line end. */
+function secretFrom(
+  name: string,
+  file: string,
+  text: string | undefined,
+  problems: string[],
+): string | undefined {
+  if (text) problems.push(`${name} and ${name}_FILE are both set. Leave one of them out.`);
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    problems.push(`${name}_FILE "${file}" cannot be read: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 function inDataDir<T>(dataDir: string, work: () => T): T {

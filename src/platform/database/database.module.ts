@@ -132,7 +132,7 @@ async function openDataSource(
 const MIGRATION_LOCK = 6_039_001;
 
 /** Runs the migrations that are due, one process at a time, over connections of their own, without a time limit. */
-async function migrateServer(url: string): Promise<void> {
+export async function migrateServer(url: string): Promise<void> {
   const dataSource = createDataSource({ url, poolSize: 2 });
   await dataSource.initialize();
   const runner = dataSource.createQueryRunner();

@@ -2,7 +2,7 @@ export { BACKUP_LOCK, isBackupRunning } from './backup-lock.js';
 export * from './columns.js';
 export { createDataSource } from './data-source.js';
 export { Database, SharedReads } from './database.js';
-export { DatabaseModule } from './database.module.js';
+export { DatabaseModule, migrateServer } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
 export {
@@ -14,7 +14,7 @@ export {
   restoreEmbedded,
 } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
-export { isNewerMigration, migrate, NewerSchemaError, OldSchemaError } from './migrations.js';
+export { isNewerMigration, NewerSchemaError, OldSchemaError } from './migrations.js';
 export type { StatementObserver } from './pool.js';
 export {
   among,
