@@ -31,7 +31,8 @@ interface Resource {
 function render(...settings: string[]): Resource[] {
   const args = ['template', 'plinth', chart, ...settings.flatMap((one) => ['--set', one])];
   return parseAllDocuments(execFileSync('helm', args, { encoding: 'utf8' })).flatMap((document) => {
-    if (document.errors.length > 0) throw document.errors[0];
+    const [problem] = document.errors;
+    if (problem) throw problem;
     const resource = document.toJS() as Resource | null;
     return resource ? [resource] : [];
   });
@@ -105,5 +106,45 @@ describe('the chart for Kubernetes', () => {
     const source = readFileSync(join('docs', 'OPERATIONS.md'), 'utf8');
     for (const name of metrics) expect(source).toContain(`\`${name}\``);
     expect(resources.map(({ kind }) => kind)).toContain('Ingress');
+  });
+});
+
+describe('compose.yaml', () => {
+  const compose = parse(readFileSync('compose.yaml', 'utf8'), { merge: true }) as {
+    services: Record<string, Service>;
+  };
+  interface Service {
+    environment?: Record<string, string>;
+    ports?: string[];
+    profiles?: string[];
+    mem_limit?: string;
+    pids_limit?: number;
+    command?: string[];
+  }
+
+  it('limits every service, and opens ports of this machine only but for the proxy', () => {
+    for (const [name, { ports = [], profiles, mem_limit, pids_limit }] of Object.entries(
+      compose.services,
+    )) {
+      expect([name, mem_limit, pids_limit]).toEqual([
+        name,
+        expect.stringMatching(/\d[gm]\}?$/),
+        expect.any(Number),
+      ]);
+      if (!profiles) for (const port of ports) expect(port).toContain('127.0.0.1:');
+    }
+  });
+
+  it('sets settings that there are, and a password for each server', () => {
+    const { plinth, redis } = compose.services;
+    const names = Object.keys(plinth?.environment ?? {});
+    // The AWS SDK reads its own.
+    for (const name of names.filter((one) => !one.startsWith('AWS_'))) {
+      expect(Object.keys(variables)).toContain(name);
+    }
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_API_KEY', 'SECRET_KEY']) {
+      expect(plinth?.environment?.[name]).toMatch(/\$\{\w+:\?put \w+ into \.env/);
+    }
+    expect(redis?.command).toContain('--requirepass');
   });
 });
