@@ -41,10 +41,14 @@ export function announceServer(
 }
 
 /** One line, and a second one with the generated password after the first start. */
-export function announceWorker(config: Config, login: InitialLogin | undefined): void {
+export function announceWorker(
+  config: Config,
+  port: number | undefined,
+  login: InitialLogin | undefined,
+): void {
   const store = storeOf(config);
   if (logFormat(config) === 'json') {
-    logger.log({ msg: 'Plinth is running', role: config.ROLE, store });
+    logger.log({ msg: 'Plinth is running', role: config.ROLE, store, port });
   } else {
     process.stdout.write(`A Plinth worker is running on ${store}. Press Ctrl-C to stop.\n`);
   }

@@ -32,6 +32,7 @@ import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, compose, isRead, oneHost, requestContext } from './platform/http/index.js';
 import {
   createLogger,
+  isProbe,
   Metrics,
   NestLogger,
   openApiOf,
@@ -118,6 +119,7 @@ export async function createApp(
   app.use(
     compose(
       requestContext,
+      ...(config.ROLE === 'worker' ? [probesOnly] : []),
       ...(config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : [traceRequest]),
       closeHalfSent(),
       requestLog(logger, app.get(Metrics)),
@@ -145,6 +147,12 @@ export async function createApp(
   serveOpenApi(app, ANSWERS, config.PUBLIC_URL);
   limitTimes(app.getHttpServer());
   return app;
+}
+
+/** A worker answers probes and scrapes, and no one else. */
+function probesOnly(...[request, response, next]: Parameters<RequestHandler>): void {
+  if (isProbe(request.path)) next();
+  else response.status(404).end();
 }
 
 /** Runs the handler for requests that match, and passes all others on. */

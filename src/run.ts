@@ -28,17 +28,16 @@ export async function run(config: Config): Promise<void> {
   }
   const login = seed.takeInitialLogin();
   if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
-  if (config.ROLE === 'worker') {
-    stopOnSignals(app, config);
-    announceWorker(config, login);
-    // A process without a server has nothing else that keeps it running.
-    setInterval(() => undefined, MAX_INTERVAL_MS);
-    return;
-  }
+  const isWorker = config.ROLE === 'worker';
+  const port = isWorker ? config.WORKER_PORT : config.PORT;
   try {
-    const port = await listen(app.getHttpServer(), config);
+    const boundPort =
+      port === undefined ? undefined : await listen(app.getHttpServer(), config.HOST, port);
     stopOnSignals(app, config);
-    announceServer(config, port, login);
+    if (isWorker) announceWorker(config, boundPort, login);
+    else announceServer(config, boundPort ?? 0, login);
+    // A process without a server has nothing else that keeps it running.
+    if (boundPort === undefined) setInterval(() => undefined, MAX_INTERVAL_MS);
   } catch (error) {
     tellPassword(login);
     await app.close();
@@ -51,10 +50,10 @@ function tellPassword(login: InitialLogin | undefined): void {
   if (login) process.stderr.write(`${passwordLine(login)}\n`);
 }
 
-function listen(server: Server, config: Config): Promise<number> {
+function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(config.PORT, config.HOST, () => {
+    server.listen(port, host, () => {
       server.off('error', reject);
       resolve((server.address() as AddressInfo).port);
     });

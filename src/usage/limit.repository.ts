@@ -3,7 +3,7 @@ import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { Database, TenantScoped } from '../platform/database/index.js';
+import { acrossTenants, Database, TenantScoped } from '../platform/database/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
@@ -106,6 +106,20 @@ export class LimitRepository {
 
   async withIds(tenantId: string, ids: readonly number[]): Promise<UsageLimit[]> {
     return this.limits.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
+  }
+
+  /** Limits of costs and tokens of all tenants of which nine tenths are used in the current period. */
+  async nearEnd(): Promise<number> {
+    const [row] = await acrossTenants('metric of budgets', () =>
+      this.database.query<{ count: number }>(
+        `SELECT count(DISTINCT l.id) AS count FROM usage_limit l
+           JOIN usage_counter c ON c.tenant_id = l.tenant_id AND c.limit_id = l.id
+            AND c.period_start = usage_period(l.measure, $1, now())
+          WHERE l.measure NOT LIKE '%minute%' AND l.cap > 0 AND c.used >= 0.9 * l.cap`,
+        [this.config.TZ],
+      ),
+    );
+    return row?.count ?? 0;
   }
 
   async uses(tenantId: string, limits: readonly UsageLimit[]): Promise<Map<number, LimitUse>> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
+import { LimitRepository } from './limit.repository.js';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { Metrics } from '../platform/observability/index.js';
@@ -58,7 +59,14 @@ export class UsageLimiter implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly reservations: ReservationRepository,
     private readonly ledger: UsageLedger,
     private readonly metrics: Metrics,
-  ) {}
+    limits: LimitRepository,
+  ) {
+    metrics.gauge(
+      'plinth_budgets_near_end',
+      'Limits by day or month of which nine tenths are used',
+      () => limits.nearEnd(),
+    );
+  }
 
   onApplicationBootstrap(): void {
     this.renewals = new IntervalJob(renewMs(), () => this.renew());

@@ -84,8 +84,19 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       const metrics = await admin.raw('GET', '/metrics');
       expect(metrics.text).toMatch(/^plinth_documents_waiting 1$/m);
 
-      const worker = runProgram(['worker.js'], dataDir, environment);
+      const worker = runProgram(['worker.js'], dataDir, { ...environment, WORKER_PORT: '0' });
       await running(worker);
+      const [, port] = /"port":(\d+)/.exec(worker.stdout()) ?? [];
+      const answers = ['/health/ready', '/metrics', '/', '/auth/code'].map(async (path) => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+        return [answer.status, (await answer.text()).includes('plinth_documents_waiting')];
+      });
+      expect(await Promise.all(answers)).toEqual([
+        [200, false],
+        [200, true],
+        [404, false],
+        [404, false],
+      ]);
       expect(await settled(admin, id)).toMatchObject([{ name: 'before.txt', status: PARSED }]);
       await upload(admin, id, [['after.txt', 'Taken while a worker runs.']]);
       expect((await settled(admin, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);

@@ -8,6 +8,7 @@ import { Dependencies } from '../../platform/dependency/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { ATTRIBUTE, OPERATION, traced } from '../../platform/tracing/index.js';
@@ -417,7 +418,24 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly ending: RunEnding,
     private readonly commands: InterruptedCommands,
     private readonly dependencies: Dependencies,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.gauge(
+      'plinth_runs_waiting',
+      'Runs of the harness that wait for a process',
+      async () => (await store.runs.backlog()).waiting,
+    );
+    metrics.gauge(
+      'plinth_runs_waiting_seconds',
+      'How long the oldest of them has been due',
+      async () => (await store.runs.backlog()).oldestSeconds,
+    );
+    metrics.gauge(
+      'plinth_runs_lease_expired',
+      'Runs whose process has not renewed its lease',
+      async () => (await store.runs.backlog()).expired,
+    );
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;

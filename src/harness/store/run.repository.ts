@@ -550,6 +550,24 @@ export class RunRepository {
     );
   }
 
+  /** Runs of all tenants that wait for an owner, the seconds that the oldest is due, and those whose owner has not renewed its lease. */
+  async backlog(): Promise<{
+    readonly waiting: number;
+    readonly oldestSeconds: number;
+    readonly expired: number;
+  }> {
+    const [row] = await acrossTenants('metric of runs', () =>
+      this.database.query<{ waiting: number; oldestSeconds: number; expired: number }>(
+        `SELECT count(*) FILTER (WHERE status = 'QUEUED') AS waiting,
+                coalesce(extract(epoch FROM now() - min(due_at) FILTER (WHERE status = 'QUEUED')), 0)::float8
+                  AS "oldestSeconds",
+                count(*) FILTER (WHERE lease_until < now()) AS expired
+           FROM harness_run WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND due_at <= now()`,
+      ),
+    );
+    return row ?? { waiting: 0, oldestSeconds: 0, expired: 0 };
+  }
+
   /** Whether the run waits for an owner. */
   async isWaiting(tenantId: string, id: string): Promise<boolean> {
     const runs = this.database.repository(HarnessRun);

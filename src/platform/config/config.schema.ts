@@ -53,6 +53,11 @@ export const variables = {
     description:
       'What the process does: api answers HTTP, worker runs the jobs, all does both; api and worker need DATABASE_URL',
   }),
+  WORKER_PORT: variable(wholeNumber(0, 65_535).optional(), {
+    example: '6040',
+    description:
+      'Port at HOST on which ROLE=worker answers /health and /metrics and nothing else; unset: none',
+  }),
   DATA_DIR: variable(text, {
     default: './data',
     example: '/var/lib/plinth',
@@ -418,6 +423,7 @@ export const variableGroups = {
     'PORT',
     'HOST',
     'ROLE',
+    'WORKER_PORT',
     'DATA_DIR',
     'DATABASE_URL',
     'REDIS_URL',

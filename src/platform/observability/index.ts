@@ -1,6 +1,7 @@
+export { diagnosisOf } from './diagnosis.js';
 export { HealthService } from './health.service.js';
 export type { VectorNotice } from './health.service.js';
-export { createLogger, logFormat, NestLogger, requestLog } from './log.js';
+export { createLogger, isProbe, logFormat, NestLogger, requestLog } from './log.js';
 export type { LogDestination } from './log.js';
 export { Metrics } from './metrics.js';
 export type { UpstreamCall, UpstreamKind } from './metrics.js';

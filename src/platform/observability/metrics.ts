@@ -1,7 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Injectable } from '@nestjs/common';
+import { statfs } from 'node:fs/promises';
+import { Inject, Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { OpenStreams } from '../access/index.js';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { Database } from '../database/index.js';
 import { Dependencies, withLimit } from '../dependency/index.js';
 
@@ -174,6 +177,21 @@ export class Metrics {
 
   get contentType(): string {
     return this.registry.contentType;
+  }
+}
+
+/** The space of the disk that DATA_DIR is on. */
+@Injectable()
+export class DiskMetrics {
+  constructor(@Inject(CONFIG) { DATA_DIR }: Config, metrics: Metrics) {
+    metrics.gauge('plinth_disk_free_bytes', 'Free bytes of the disk of DATA_DIR', async () => {
+      const { bavail, bsize } = await statfs(DATA_DIR);
+      return bavail * bsize;
+    });
+    metrics.gauge('plinth_disk_size_bytes', 'Size of the disk of DATA_DIR', async () => {
+      const { blocks, bsize } = await statfs(DATA_DIR);
+      return blocks * bsize;
+    });
   }
 }
 

@@ -1,7 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { HealthRepository } from './health.repository.js';
 import { HealthService } from './health.service.js';
-import { Metrics } from './metrics.js';
+import { DiagnosisRepository } from './diagnosis.repository.js';
+import { DiskMetrics, Metrics } from './metrics.js';
 import {
   GreetingController,
   HealthController,
@@ -15,7 +16,16 @@ import { TraceContentRepository } from './trace-content.repository.js';
 @Global()
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],
-  providers: [HealthRepository, HealthService, Metrics, Shutdown, TraceContentRepository, Tracing],
+  providers: [
+    DiagnosisRepository,
+    DiskMetrics,
+    HealthRepository,
+    HealthService,
+    Metrics,
+    Shutdown,
+    TraceContentRepository,
+    Tracing,
+  ],
   exports: [HealthService, Metrics, Shutdown],
 })
 export class ObservabilityModule {}
