@@ -36,9 +36,10 @@ export class WebFetch {
     private readonly uploads: UploadEngine,
   ) {}
 
-  /** Throws ForbiddenAddressError for an address that must not be called. */
-  check(address: string): void {
-    this.http.assertAddressAllowed(address);
+  /** Throws ForbiddenAddressError for an address that must not be called, or to which a token must not be sent. */
+  check(address: string, hasToken: boolean): void {
+    if (hasToken) this.http.assertSecureAddress(address);
+    else this.http.assertAddressAllowed(address);
   }
 
   /** `allowed` may refuse the target of a redirect. */

@@ -5,7 +5,14 @@ import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersArray, AnswersStatus, IdPipe } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFileOrJson } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
-import { BeginQuery, CompleteBody, PutDocumentBody, SourceQuery } from './source.dto.js';
+import {
+  BeginQuery,
+  CompleteBody,
+  ConnectorBody,
+  PauseBody,
+  PutDocumentBody,
+  SourceQuery,
+} from './source.dto.js';
 import { SourceService } from './source.service.js';
 import {
   BegunRunView,
@@ -28,6 +35,43 @@ export class SourceController {
     @Param('knowledgeId', IdPipe) knowledgeId: number,
   ): Promise<KnowledgeSourceView[]> {
     return this.sources.list(caller, knowledgeId);
+  }
+
+  /** Makes a connector of this service, or changes that with the name. It runs with the rights that the caller has at each run. */
+  @Put()
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  save(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Body() body: ConnectorBody,
+  ): Promise<void> {
+    return this.sources.save(caller, knowledgeId, body);
+  }
+
+  /** Runs a connector now. */
+  @Post('run')
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  run(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Query() query: SourceQuery,
+  ): Promise<void> {
+    return this.sources.runNow(caller, { ...query, knowledgeId });
+  }
+
+  /** Pauses the schedule of a connector, or lets it go on. A run that is under way goes on. */
+  @Post('pause')
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  pause(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Query() query: SourceQuery,
+    @Body() body: PauseBody,
+  ): Promise<void> {
+    return this.sources.pause(caller, { ...query, knowledgeId }, body.paused);
   }
 
   /** Begins a run: what is put from now on counts as seen. Another run of the source that is open ends. */

@@ -1,4 +1,5 @@
-import { Flag, Given, Input, Text } from '../platform/http/index.js';
+import { Flag, Given, Input, OneOf, Text, Texts, Whole } from '../platform/http/index.js';
+import { CONNECTOR_KINDS } from './source.entity.js';
 
 const MAX_TEXT_CHARS = 500_000;
 const MAX_NAME_CHARS = 100;
@@ -77,6 +78,65 @@ export class CompleteBody extends Input({
     optional: true,
     description: 'Remove all documents of the source if the run has put none. Default: refuse that',
   }),
+}) {}
+
+export const DEFAULT_PAGES = 1_000;
+export const DEFAULT_DEPTH = 10;
+
+export class ConnectorBody extends Input({
+  name: Text({ max: MAX_NAME_CHARS, description: 'Name of the source within the base' }),
+  kind: OneOf(CONNECTOR_KINDS, {
+    description: 'web: the pages of a site; git: the files of a repository over HTTP',
+  }),
+  address: Text({
+    max: 2_000,
+    pattern: /^https?:\/\/[^/]/i,
+    description:
+      'Where the site begins; pages at or below its folder belong to it. Of git: the repository',
+    example: 'https://example.com/docs/',
+  }),
+  maxPages: Whole({
+    optional: true,
+    min: 1,
+    max: 100_000,
+    description: `Pages or files that a run reads; default ${DEFAULT_PAGES}. A run that reaches it removes nothing`,
+  }),
+  maxDepth: Whole({
+    optional: true,
+    min: 0,
+    max: 100,
+    description: `Links from the start address or a sitemap to a page; default ${DEFAULT_DEPTH}`,
+  }),
+  branch: Text({ optional: true, max: 250, description: 'git; default: that of the repository' }),
+  folder: Text({
+    optional: true,
+    max: 1_000,
+    description: 'git: its files alone',
+    example: 'docs',
+  }),
+  patterns: Texts({
+    optional: true,
+    maxItems: 20,
+    max: 200,
+    description: 'git: patterns of paths below the folder; default: all files',
+    example: ['**/*.md'],
+  }),
+  token: Text({
+    optional: true,
+    max: 1_000,
+    description: 'git: password for the repository. Absent: stays while the server stays the same',
+  }),
+  cron: Text({
+    optional: true,
+    max: 100,
+    description: 'When it runs: five fields. Absent: when it is asked to',
+    example: '0 6 * * 1-5',
+  }),
+  timeZone: Text({ optional: true, max: 64, description: 'Default: that of the service' }),
+}) {}
+
+export class PauseBody extends Input({
+  paused: Flag({ description: 'Whether its schedule is ignored' }),
 }) {}
 
 export const DEFAULT_SOURCE = 'default';

@@ -21,6 +21,23 @@ import type { Message } from '../platform/message/index.js';
 export const SOURCE_KINDS = ['push', 'web', 'git'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
+/** Kinds that run in this service. */
+export const CONNECTOR_KINDS = ['web', 'git'] as const satisfies readonly SourceKind[];
+
+/** What a connector reads; a source of a program has none. */
+export interface SourceSettings {
+  readonly address?: string;
+  readonly maxPages?: number;
+  /** Links from the start of a web site to a page. */
+  readonly maxDepth?: number;
+  /** Null: that of the repository. */
+  readonly branch?: string | null;
+  /** The folder of the repository whose files belong to the source; empty for all. */
+  readonly folder?: string;
+  /** Patterns of paths below the folder. */
+  readonly patterns?: string[];
+}
+
 /** A place outside of Plinth whose documents are kept in a knowledge base. */
 @Entity({ name: 'knowledge_source' })
 export class KnowledgeSource {
@@ -32,7 +49,7 @@ export class KnowledgeSource {
   /** Unique in the base. */
   @Varchar(100) name: string;
   @Varchar(20) kind: SourceKind;
-  @Jsonb({ default: {} }) settings: Readonly<Record<string, unknown>>;
+  @Jsonb({ default: {} }) settings: SourceSettings;
   /** The sealed token of a connector. */
   @Text(nullable) secret: string | null;
   @Varchar(100, nullable) cron: string | null;

@@ -50,3 +50,29 @@ export class InvalidExternalIdError extends InvalidInputError {
     super(msg`The id of the document at its source must have 1 to ${maximum} bytes.`);
   }
 }
+
+export class InvalidScheduleError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.`,
+    );
+  }
+}
+
+export class OtherKindError extends ConflictError {
+  constructor(name: string, kind: string) {
+    super(msg`There is a source ${name} of the kind ${kind}. Choose another name, or delete it.`);
+  }
+}
+
+export class NoConnectorError extends ConflictError {
+  constructor(name: string) {
+    super(msg`A program puts the documents of the source ${name}. Run that program.`);
+  }
+}
+
+export class RunningError extends ConflictError {
+  constructor() {
+    super(msg`The source is running already. Wait until the run has ended.`);
+  }
+}

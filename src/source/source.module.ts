@@ -5,12 +5,16 @@ import { StorageModule } from '../platform/storage/index.js';
 import { AttachModule } from '../attach/index.js';
 import { GrantModule } from '../grant/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { Connectors } from './connectors.js';
 import { WebFetch } from './fetch.js';
+import { GitConnector } from './git.connector.js';
 import { ReaderResolution } from './reader-resolution.js';
 import { SourceController } from './source.controller.js';
 import { KnowledgeSource, SourceReader, SourceRun } from './source.entity.js';
 import { SourceRepository } from './source.repository.js';
+import { SourceRunner } from './source.runner.js';
 import { SourceService } from './source.service.js';
+import { SourceVault } from './source.vault.js';
 
 /** Places outside of Plinth whose documents are kept in knowledge bases. */
 @Module({
@@ -22,7 +26,16 @@ import { SourceService } from './source.service.js';
     StorageModule,
   ],
   controllers: [SourceController],
-  providers: [ReaderResolution, SourceRepository, SourceService, WebFetch],
+  providers: [
+    Connectors,
+    GitConnector,
+    ReaderResolution,
+    SourceRepository,
+    SourceRunner,
+    SourceService,
+    SourceVault,
+    WebFetch,
+  ],
 })
 export class SourceModule {
   constructor(names: AuditNames) {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Raw } from 'typeorm';
+import { Like, Raw } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database, inTenant, TenantScoped } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { Attachment } from '../attach/index.js';
 import type { Acl, UnknownReader } from './acl.js';
 import { KnowledgeSource, SourceRun } from './source.entity.js';
@@ -22,6 +23,25 @@ export interface ListedSource extends KnowledgeSource {
   readonly documentCount: number;
   readonly lastRun: SourceRun | null;
 }
+
+/** A source whose schedule is looked at; `since` is the time after which its next run is due. */
+export interface DueSource {
+  readonly id: number;
+  readonly tenantId: string;
+  readonly cron: string;
+  readonly timeZone: string | null;
+  readonly since: Date;
+}
+
+/** Duration of a claim of a run without renewal. */
+export const LEASE_SECONDS = 60;
+/** Processes that may lose a run before it fails. */
+const MAX_ATTEMPTS = 3;
+const MAX_SCHEDULED = 10_000;
+const MAX_UNCLAIMED = 500;
+const LEASE = `now() + interval '${LEASE_SECONDS} seconds'`;
+/** Open runs of connectors that no process has. */
+const UNCLAIMED = `run.state = 'open' AND run.trigger <> 'push' AND (run.lease_token IS NULL OR run.lease_until < now())`;
 
 const MAX_SOURCES = 100;
 const MAX_RUN_ERRORS = 20;
@@ -250,6 +270,88 @@ export class SourceRepository {
       `UPDATE source_run SET state = $3, failure = $4, ended_at = now(), lease_token = NULL, lease_until = NULL
         WHERE tenant_id = $1 AND id = $2 AND state = 'open'`,
       [tenantId, runId, state, failure],
+    );
+  }
+
+  /** Connectors with a schedule, of all tenants. */
+  async scheduled(): Promise<DueSource[]> {
+    return acrossTenants('schedules of sources', () =>
+      this.database.query<DueSource>(
+        `SELECT source.id, source.tenant_id AS "tenantId", source.cron, source.time_zone AS "timeZone",
+                greatest(source.update_time, (SELECT max(greatest(run.due_at, run.began_at)) FROM source_run AS run
+                                               WHERE run.source_id = source.id)) AS since
+           FROM knowledge_source AS source WHERE source.cron IS NOT NULL AND NOT source.paused
+          ORDER BY source.id LIMIT ${MAX_SCHEDULED}`,
+      ),
+    );
+  }
+
+  /** Sources whose token the key with the prefix has encrypted. */
+  async sealedWith(prefix: string): Promise<KnowledgeSource[]> {
+    return acrossTenants('tokens under the previous key', () =>
+      this.sources.rows.find({ where: { secret: Like(`${prefix}%`) }, take: MAX_SCHEDULED }),
+    );
+  }
+
+  /** Replaces a sealed token, unless it has changed since. */
+  async replaceSecret(tenantId: string, id: number, before: string, after: string): Promise<void> {
+    await this.sources.rows.update({ tenantId, id, secret: before }, { secret: after });
+  }
+
+  async unclaimedRuns(): Promise<Pick<SourceRun, 'id' | 'tenantId'>[]> {
+    return acrossTenants('sweep of runs of sources', () =>
+      this.database.query<Pick<SourceRun, 'id' | 'tenantId'>>(
+        `SELECT run.id, run.tenant_id AS "tenantId" FROM source_run AS run
+          WHERE ${UNCLAIMED} ORDER BY run.id LIMIT ${MAX_UNCLAIMED}`,
+      ),
+    );
+  }
+
+  async failExhaustedRuns(reason: Message): Promise<void> {
+    await acrossTenants('sweep of runs of sources', () =>
+      this.database.query(
+        `UPDATE source_run AS run SET state = 'failed', failure = $1, ended_at = now(), lease_token = NULL, lease_until = NULL
+          WHERE ${UNCLAIMED} AND run.attempts >= ${MAX_ATTEMPTS}`,
+        [reason],
+      ),
+    );
+  }
+
+  /** Releases all leases, at the start of the only process of a store. */
+  async expireRunLeases(): Promise<void> {
+    await acrossTenants('expiry of leases at the start', () =>
+      this.database.query(
+        `UPDATE source_run SET lease_until = now() - interval '1 second' WHERE state = 'open' AND lease_token IS NOT NULL`,
+      ),
+    );
+  }
+
+  /** Claims a run that no process has; undefined when there is nothing to claim. */
+  async claimRun(tenantId: string, runId: number, token: string): Promise<SourceRun | undefined> {
+    const [row] = await this.database.query<{ id: number }>(
+      `UPDATE source_run AS run SET lease_token = $3, lease_until = ${LEASE}, attempts = run.attempts + 1
+        WHERE run.tenant_id = $1 AND run.id = $2 AND ${UNCLAIMED} AND run.attempts < ${MAX_ATTEMPTS} RETURNING run.id`,
+      [tenantId, runId, token],
+    );
+    return row && this.runs.get(tenantId, row.id);
+  }
+
+  /** False when the lease is lost. */
+  async renewRun(tenantId: string, runId: number, token: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE source_run SET lease_until = ${LEASE}
+        WHERE tenant_id = $1 AND id = $2 AND lease_token = $3 AND state = 'open' RETURNING id`,
+      [tenantId, runId, token],
+    );
+    return rows.length > 0;
+  }
+
+  /** Gives the run back to another process; the attempt does not count. */
+  async releaseRun(tenantId: string, runId: number, token: string): Promise<void> {
+    await this.database.query(
+      `UPDATE source_run SET lease_token = NULL, lease_until = NULL, attempts = attempts - 1
+        WHERE tenant_id = $1 AND id = $2 AND lease_token = $3`,
+      [tenantId, runId, token],
     );
   }
 

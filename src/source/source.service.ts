@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
+import { Cron } from 'croner';
 import { mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { DomainError, ForbiddenError, NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
+import { JobQueue } from '../platform/queue/index.js';
 import { isRefused, StorageService, suffixOf, UploadEngine } from '../platform/storage/index.js';
 import type { ReceivedFile, UploadedPart } from '../platform/storage/index.js';
 import { AttachService } from '../attach/index.js';
@@ -18,13 +20,17 @@ import type { StoredMetadata } from '../metadata/index.js';
 import { isWider, narrowed, readAcl } from './acl.js';
 import type { Acl, UnknownReader } from './acl.js';
 import { fileNameOf, WebFetch } from './fetch.js';
-import { DEFAULT_SOURCE } from './source.dto.js';
-import type { BeginQuery, CompleteBody, PutDocumentBody } from './source.dto.js';
+import { DEFAULT_DEPTH, DEFAULT_PAGES, DEFAULT_SOURCE } from './source.dto.js';
+import type { BeginQuery, CompleteBody, ConnectorBody, PutDocumentBody } from './source.dto.js';
 import type { KnowledgeSource, SourceRun } from './source.entity.js';
 import {
   ConnectorSourceError,
   EmptyRunError,
   InvalidExternalIdError,
+  InvalidScheduleError,
+  NoConnectorError,
+  OtherKindError,
+  RunningError,
   SeveralContentsError,
   UnknownCursorError,
   UnknownSourceError,
@@ -33,6 +39,10 @@ import { SourceRepository } from './source.repository.js';
 import type { SourceDocument } from './source.repository.js';
 import { RemovalView, KnowledgeSourceView, StoredDocumentView } from './source.view.js';
 import type { BegunRunView } from './source.view.js';
+import { SourceVault } from './source.vault.js';
+
+/** The job of a run of a connector. */
+export const SOURCE_JOB = 'source.run';
 
 /** Bytes of an id, so that it fits into an index. */
 const MAX_EXTERNAL_ID_BYTES = 2_000;
@@ -78,6 +88,8 @@ export class SourceService {
     private readonly web: WebFetch,
     private readonly database: Database,
     private readonly audit: AuditLog,
+    private readonly queue: JobQueue,
+    private readonly vault: SourceVault,
   ) {}
 
   async list(caller: Caller, knowledgeId: number): Promise<KnowledgeSourceView[]> {
@@ -430,6 +442,70 @@ export class SourceService {
     return { removed, remaining };
   }
 
+  /** Makes a connector, or changes it. It runs with the rights that the caller has at each run. */
+  async save(caller: Caller, knowledgeId: number, body: ConnectorBody): Promise<void> {
+    requirePermission(caller, 'system:attach:add');
+    requirePermission(caller, 'system:attach:remove');
+    await this.knowledge.writable(caller, knowledgeId);
+    const { tenantId, userId } = caller;
+    const { name, kind, cron = null, timeZone = null, address } = body;
+    this.web.check(address, body.token !== undefined);
+    requireSchedule(cron, timeZone);
+    const settings = connectorSettings(body);
+    await this.database.transaction(async () => {
+      await this.knowledge.lock(tenantId, knowledgeId);
+      const isNew = (await this.repository.named(tenantId, knowledgeId, name)) === null;
+      const source = await this.repository.make(caller, knowledgeId, name, kind);
+      if (source.kind !== kind) throw new OtherKindError(name, source.kind);
+      const { id } = source;
+      const secret = body.token ? this.vault.seal(source, body.token) : keptSecret(source, address);
+      const change = { settings, cron, timeZone, secret, userId: userId || null };
+      await this.repository.sources.update(tenantId, id, change);
+      const action = isNew ? 'create' : 'update';
+      await this.audit.record(caller, { action, target: 'knowledge_source', id });
+    });
+  }
+
+  /** Runs a connector now. */
+  async runNow(caller: Caller, place: SourcePlace): Promise<void> {
+    const source = await this.connector(caller, place);
+    if (!(await this.fire(source, 'manual'))) throw new RunningError();
+  }
+
+  /** Ends the schedule of a connector for a time; a run that is under way goes on. */
+  async pause(caller: Caller, place: SourcePlace, paused: boolean): Promise<void> {
+    const { tenantId, id } = await this.connector(caller, place);
+    await this.database.transaction(async () => {
+      await this.repository.sources.update(tenantId, id, { paused });
+      const detail = { paused };
+      await this.audit.record(caller, {
+        ...{ action: 'status-change', target: 'knowledge_source', id, detail },
+      });
+    });
+  }
+
+  /** Makes a run of a connector, unless one is open or one was made for that time. */
+  async fire(
+    { tenantId, id }: Pick<KnowledgeSource, 'tenantId' | 'id'>,
+    trigger: 'manual' | 'schedule',
+    dueAt?: Date,
+  ): Promise<boolean> {
+    const run = await this.database.transaction(async () => {
+      if (await this.repository.lockOpenRun(tenantId, id)) return null;
+      return this.repository.begin(tenantId, id, trigger, dueAt);
+    });
+    if (!run) return false;
+    await this.queue.add(SOURCE_JOB, { id: String(run.id), data: { tenantId, runId: run.id } });
+    return true;
+  }
+
+  private async connector(caller: Caller, place: SourcePlace): Promise<KnowledgeSource> {
+    await this.knowledge.writable(caller, place.knowledgeId);
+    const source = await this.named(caller, place);
+    if (source.kind === 'push') throw new NoConnectorError(source.name);
+    return source;
+  }
+
   /** Each batch is chosen and removed while the base is locked, so that no document goes that is put at the same time. */
   private async removeBatches(
     caller: Caller,
@@ -472,6 +548,36 @@ export class SourceService {
     if (!source) throw new UnknownSourceError();
     return source;
   }
+}
+
+function connectorSettings(body: ConnectorBody): KnowledgeSource['settings'] {
+  const { kind, address, maxPages = DEFAULT_PAGES, maxDepth = DEFAULT_DEPTH } = body;
+  if (kind === 'web') return { address: new URL(address).href, maxPages, maxDepth };
+  const { branch = null, folder = '', patterns = [] } = body;
+  return { address, branch, folder: folder.replace(/^\/+|\/+$/g, ''), patterns, maxPages };
+}
+
+/** A stored token never goes to another server. */
+function keptSecret({ secret, settings }: KnowledgeSource, address: string): string | null {
+  const { address: before } = settings;
+  const isSame = before !== undefined && new URL(before).origin === new URL(address).origin;
+  return isSame ? secret : null;
+}
+
+/** Throws InvalidScheduleError. */
+function requireSchedule(cron: string | null, timeZone: string | null): void {
+  if (cron === null) return;
+  try {
+    const options = { paused: true, mode: '5-part' as const };
+    const next = new Cron(cron, {
+      ...options,
+      ...(timeZone !== null && { timezone: timeZone }),
+    }).nextRun();
+    if (next) return;
+  } catch {
+    // croner throws plain errors for patterns and time zones.
+  }
+  throw new InvalidScheduleError();
 }
 
 /** A route names one permission of its method; a run makes and removes documents besides. */

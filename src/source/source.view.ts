@@ -92,6 +92,10 @@ export class KnowledgeSourceView extends View({
     description: 'push: a program puts its documents; the others are connectors of this service',
   }),
   documentCount: integer({ example: 43 }),
+  address: nullable(text({ description: 'Where a connector reads; null for push' })),
+  cron: nullable(text({ description: 'When a connector runs; null: when it is asked to' })),
+  timeZone: nullable(text()),
+  paused: flag(),
   lastRun: nullable(object(SourceRunView)),
   createTime: time(),
 }) {
@@ -101,6 +105,10 @@ export class KnowledgeSourceView extends View({
       name: source.name,
       kind: source.kind,
       documentCount: source.documentCount,
+      address: source.settings.address ?? null,
+      cron: source.cron,
+      timeZone: source.timeZone,
+      paused: source.paused,
       lastRun: source.lastRun && SourceRunView.from(source.lastRun),
       createTime: wireTime(source.createTime),
     });

@@ -43,11 +43,15 @@ const MAX_DOCUMENTS = 16;
 /** Larger documents that one process ingests beside them; their fragments and vectors are in memory. */
 const MAX_LARGE_DOCUMENTS = 4;
 
+/** Runs of connectors at the same time; they mostly wait. */
+const MAX_SOURCE_RUNS = 4;
+
 export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS'>): JobKinds {
   return {
     'attachment.parse': MAX_DOCUMENTS,
     'attachment.parse-large': MAX_LARGE_DOCUMENTS,
     'harness.run': config.HARNESS_RUNS,
+    'source.run': MAX_SOURCE_RUNS,
   };
 }
 

@@ -497,6 +497,16 @@ export const references: Record<string, Record<string, Reference>> = {
   'GET /system/info/:knowledgeId/evaluation/list': { knowledgeId: { kind: knowledgeBase } },
 
   'GET /system/info/:knowledgeId/source': { knowledgeId: { kind: knowledgeBase } },
+  'PUT /system/info/:knowledgeId/source': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: () => ({ name: 'Site', kind: 'web', address: 'http://127.0.0.1:9/' }),
+    },
+  },
+  'POST /system/info/:knowledgeId/source/run': { knowledgeId: { kind: knowledgeBase } },
+  'POST /system/info/:knowledgeId/source/pause': {
+    knowledgeId: { kind: knowledgeBase, body: () => ({ paused: true }) },
+  },
   'DELETE /system/info/:knowledgeId/source': { knowledgeId: { kind: knowledgeBase } },
   'POST /system/info/:knowledgeId/source/begin': { knowledgeId: { kind: knowledgeBase } },
   'POST /system/info/:knowledgeId/source/complete': {

@@ -14,4 +14,21 @@ export const source = {
     '文档在来源中的 id 必须为 1 到 {0} 字节。',
   'The address answered with status {0}. Check that it opens without a sign-in, and enter its final address.':
     '该地址返回状态 {0}。请确认无需登录即可打开，并填写最终地址。',
+  'The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.':
+    '计划无效。cron 有五个字段，例如 0 6 * * 1-5；timeZone 是时区名称，例如 Europe/Berlin。',
+  'There is a source {0} of the kind {1}. Choose another name, or delete it.':
+    '已存在类型为 {1} 的来源 {0}。请选择其他名称，或先删除它。',
+  'A program puts the documents of the source {0}. Run that program.':
+    '来源 {0} 的文档由外部程序提交。请运行该程序。',
+  'The source is running already. Wait until the run has ended.':
+    '该来源正在运行。请等待运行结束。',
+  'The owner of the source is disabled or deleted, or may no longer change documents of the base. One who may saves the source again.':
+    '该来源的所有者已被停用或删除，或不再有权更改此知识库的文档。请由有权限的用户重新保存该来源。',
+  'The service stopped three times during this run. Run it again, or narrow the source.':
+    '服务在此次运行期间停止了三次。请重新运行，或缩小来源范围。',
+  'A limit of the source was reached, so no document was removed. Raise it, or narrow the source.':
+    '已达到来源的限制，因此未删除任何文档。请提高限制，或缩小来源范围。',
+  'The run failed. The log has the reason; run it again.': '运行失败。原因见日志；请重新运行。',
+  'The repository could not be read ({0}). Check its address, the branch and the token.':
+    '无法读取仓库（{0}）。请检查地址、分支和令牌。',
 };

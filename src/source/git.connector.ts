@@ -1,0 +1,193 @@
+import fs, { mkdtemp, rm } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import git from 'isomorphic-git';
+import type { GitHttpRequest, GitHttpResponse } from 'isomorphic-git';
+import picomatch from 'picomatch';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
+import { OutboundError, OutboundHttp } from '../platform/outbound/index.js';
+import type { OutboundTimeouts } from '../platform/outbound/index.js';
+import { isRefused, UploadEngine } from '../platform/storage/index.js';
+import { USER_AGENT } from './fetch.js';
+import type { ConnectorRun } from './connectors.js';
+import { DEFAULT_PAGES } from './source.dto.js';
+import type { SourceSettings } from './source.entity.js';
+import { SourceService } from './source.service.js';
+import { SourceVault } from './source.vault.js';
+
+const TIMEOUTS: OutboundTimeouts = { connectMs: 10_000, idleMs: 60_000, totalMs: 30 * 60_000 };
+/** Bytes that a repository may send; they are in memory at once. */
+const MAX_PACK_BYTES = 256 * 2 ** 20;
+const SYMBOLIC_LINK = 0o120000;
+
+interface RepositoryFile {
+  readonly path: string;
+  readonly oid: string;
+}
+
+/** Puts the files of a branch of a Git repository. The etag of a document is the id of its blob. */
+@Injectable()
+export class GitConnector {
+  constructor(
+    private readonly sources: SourceService,
+    private readonly uploads: UploadEngine,
+    private readonly http: OutboundHttp,
+    private readonly vault: SourceVault,
+  ) {}
+
+  /** False if a limit has left files out. */
+  async run(work: ConnectorRun): Promise<boolean> {
+    const gitdir = await promisify(mkdtemp)(join(tmpdir(), 'plinth-git-'));
+    try {
+      const settings = work.source.settings;
+      const commit = await this.fetch(work, settings, gitdir);
+      const files = await filesOf(gitdir, commit, settings);
+      const { maxPages = DEFAULT_PAGES } = settings;
+      for (const file of files.slice(0, maxPages)) {
+        work.signal.throwIfAborted();
+        await this.put(work, settings, gitdir, file);
+      }
+      return files.length <= maxPages;
+    } finally {
+      await promisify(rm)(gitdir, { recursive: true, force: true });
+    }
+  }
+
+  /** Reads the last commit of the branch, without its history. Answers its id. */
+  private async fetch(
+    { source, signal }: ConnectorRun,
+    { address = '', branch = null }: SourceSettings,
+    gitdir: string,
+  ): Promise<string> {
+    const token = this.vault.open(source);
+    let isAsked = false;
+    try {
+      await git.init({ fs, gitdir, bare: true });
+      await git.addRemote({ fs, gitdir, remote: 'origin', url: address });
+      const { fetchHead } = await git.fetch({
+        fs,
+        gitdir,
+        remote: 'origin',
+        http: { request: (request) => this.request(request, signal) },
+        ...(branch !== null && { ref: branch }),
+        singleBranch: true,
+        depth: 1,
+        tags: false,
+        onAuth: () => {
+          if (token === undefined || isAsked) return { cancel: true };
+          isAsked = true;
+          return { username: 'token', password: token };
+        },
+      });
+      if (fetchHead === null) throw new GitError('no commit');
+      return fetchHead;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof DomainError) throw error;
+      throw new GitError(error instanceof Error ? error.message : String(error), error);
+    }
+  }
+
+  private async put(
+    { caller, knowledge, source, signal }: ConnectorRun,
+    { folder = '' }: SourceSettings,
+    gitdir: string,
+    { path, oid }: RepositoryFile,
+  ): Promise<void> {
+    const name = path.split('/').at(-1);
+    const item = { externalId: path, name, etag: oid, metadata: { path: join('/', folder, path) } };
+    try {
+      await this.sources.guarded(caller, source, item, async () => {
+        if (await this.sources.isUnchanged(source, item)) {
+          await this.sources.store(caller, knowledge, source, item);
+          return;
+        }
+        const { blob } = await git.readBlob({ fs, gitdir, oid });
+        const content = Readable.from([Buffer.from(blob)]);
+        const received = await this.uploads.receive(content, name ?? path, signal);
+        if (isRefused(received)) throw received.refusal;
+        await this.sources.store(caller, knowledge, source, item, received);
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      // A file that cannot become a document does not end the run.
+      if (!(error instanceof DomainError)) throw error;
+    }
+  }
+
+  /** The HTTP of isomorphic-git. Redirects are refused, so that the token stays with the address. */
+  private async request(
+    { url, method = 'GET', headers = {}, body }: GitHttpRequest,
+    signal: AbortSignal,
+  ): Promise<GitHttpResponse> {
+    const chunks: Uint8Array[] = [];
+    if (body) for await (const chunk of body) chunks.push(chunk);
+    const response = await this.http.request(url, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers: { ...headers, 'user-agent': `git/${USER_AGENT}` },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+      signal,
+      timeouts: TIMEOUTS,
+    });
+    return {
+      url,
+      method,
+      statusCode: response.status,
+      statusMessage: String(response.status),
+      headers: Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+      ),
+      body: limited(response.body),
+    };
+  }
+}
+
+async function* limited(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_PACK_BYTES) throw new OutboundError('too-large');
+    yield chunk;
+  }
+}
+
+/** The files of the commit that belong to the source, by their paths below its folder. */
+async function filesOf(
+  gitdir: string,
+  commit: string,
+  { folder = '', patterns = [] }: SourceSettings,
+): Promise<RepositoryFile[]> {
+  const matches = patterns.length === 0 ? () => true : picomatch(patterns, { dot: true });
+  const prefix = folder === '' ? '' : `${folder}/`;
+  const files: RepositoryFile[] = [];
+  await git.walk({
+    fs,
+    gitdir,
+    trees: [git.TREE({ ref: commit })],
+    map: async (path, [entry]) => {
+      if (!entry) return null;
+      if ((await entry.type()) === 'tree') {
+        const isOnTheWay = path === '.' || prefix.startsWith(`${path}/`) || path.startsWith(prefix);
+        return isOnTheWay ? path : null;
+      }
+      if ((await entry.type()) !== 'blob' || (await entry.mode()) === SYMBOLIC_LINK) return null;
+      const below = path.startsWith(prefix) ? path.slice(prefix.length) : '';
+      if (below !== '' && matches(below)) files.push({ path: below, oid: await entry.oid() });
+      return path;
+    },
+  });
+  return files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+class GitError extends InvalidInputError {
+  constructor(reason: string, cause?: unknown) {
+    super(
+      msg`The repository could not be read (${reason}). Check its address, the branch and the token.`,
+      { cause },
+    );
+  }
+}
