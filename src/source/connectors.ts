@@ -5,30 +5,19 @@ import { Injectable } from '@nestjs/common';
 import { parse } from 'parse5';
 import type { DefaultTreeAdapterTypes } from 'parse5';
 import robotsParser from 'robots-parser';
-import type { Caller } from '../platform/access/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { OutboundError } from '../platform/outbound/index.js';
 import { isRefused, StorageService, UploadEngine } from '../platform/storage/index.js';
-import type { KnowledgeBase } from '../knowledge/index.js';
 import { AddressRefusedError, nameOf, USER_AGENT, WebFetch } from './fetch.js';
 import type { Fetched } from './fetch.js';
 import { GitConnector } from './git.connector.js';
 import { DEFAULT_DEPTH, DEFAULT_PAGES } from './source.dto.js';
-import type { KnowledgeSource, SourceRun } from './source.entity.js';
 import { SourceRepository } from './source.repository.js';
 import { SourceService } from './source.service.js';
+import type { ConnectorRun } from './source.service.js';
 
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
-
-/** What a connector works with. */
-export interface ConnectorRun {
-  readonly caller: Caller;
-  readonly knowledge: KnowledgeBase;
-  readonly source: KnowledgeSource;
-  readonly run: SourceRun;
-  readonly signal: AbortSignal;
-}
 
 /** Bytes of all pages of a run. */
 const MAX_RUN_BYTES = 2 ** 30;

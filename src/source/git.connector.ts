@@ -13,10 +13,10 @@ import { OutboundError, OutboundHttp } from '../platform/outbound/index.js';
 import type { OutboundTimeouts } from '../platform/outbound/index.js';
 import { isRefused, UploadEngine } from '../platform/storage/index.js';
 import { USER_AGENT } from './fetch.js';
-import type { ConnectorRun } from './connectors.js';
 import { DEFAULT_PAGES } from './source.dto.js';
 import type { SourceSettings } from './source.entity.js';
 import { SourceService } from './source.service.js';
+import type { ConnectorRun } from './source.service.js';
 import { SourceVault } from './source.vault.js';
 
 const TIMEOUTS: OutboundTimeouts = { connectMs: 10_000, idleMs: 60_000, totalMs: 30 * 60_000 };

@@ -44,6 +44,15 @@ import { SourceVault } from './source.vault.js';
 /** The job of a run of a connector. */
 export const SOURCE_JOB = 'source.run';
 
+/** What a connector works with. */
+export interface ConnectorRun {
+  readonly caller: Caller;
+  readonly knowledge: KnowledgeBase;
+  readonly source: KnowledgeSource;
+  readonly run: SourceRun;
+  readonly signal: AbortSignal;
+}
+
 /** Bytes of an id, so that it fits into an index. */
 const MAX_EXTERNAL_ID_BYTES = 2_000;
 /** Documents that one transaction removes, and one request. */
