@@ -97,11 +97,13 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
           )}
         </Text>
       )}
-      <Switch
-        label={t('base.shareWithAll')}
-        description={t('help.share')}
-        {...form.getInputProps('shared', { type: 'checkbox' })}
-      />
+      {may('access:publish') && (
+        <Switch
+          label={t('base.shareWithAll')}
+          description={t('help.share')}
+          {...form.getInputProps('shared', { type: 'checkbox' })}
+        />
+      )}
       <Text size="sm" c="dimmed">
         {t('base.defaults')}
       </Text>

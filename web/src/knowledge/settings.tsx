@@ -83,6 +83,8 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
     },
   );
   const { values } = form;
+  // Managers share a base; those who may not publish can only end that.
+  const mayShare = base.level === 'manage' && (base.share === 1 || can('access:publish'));
   const about: Readonly<Partial<Record<SectionName, ReactNode>>> = {
     splitting: <TrySplit base={base} />,
     search: t('settings.searchAbout'),
@@ -102,7 +104,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           <Stack gap="lg">
             {SECTIONS.map((section) => (
               <Section key={section} title={t(`settings.${section}`)} about={about[section]}>
-                {rowsOf(section, values).map((row) => (
+                {rowsOf(section, values, mayShare).map((row) => (
                   <Row key={row.join()} form={form} fields={row} />
                 ))}
               </Section>
@@ -182,10 +184,11 @@ function toWire(value: unknown): unknown {
 const SECTIONS = [...new Set(FIELDS.map((field) => settingInfo(field).section))];
 
 /** Fields of a section that have an effect. Consecutive numbers share a row. */
-function rowsOf(section: SectionName, values: Stored): Field[][] {
+function rowsOf(section: SectionName, values: Stored, mayShare: boolean): Field[][] {
   const rows: Field[][] = [];
   for (const field of FIELDS) {
     if (settingInfo(field).section !== section || !isEffective(field, values)) continue;
+    if (field === 'share' && !mayShare) continue;
     const row = rows.at(-1);
     if (isNumber(field) && row?.every(isNumber)) row.push(field);
     else rows.push([field]);
