@@ -950,6 +950,13 @@ export const noReferences: Record<string, string> = {
   'PUT /system/info/:knowledgeId/source/:externalId externalId':
     'The id that the source gives; compared within a source of the base in the path.',
   'DELETE /system/info/:knowledgeId/source/:externalId externalId': 'The same.',
+  'DELETE /system/info/:knowledgeId/source source': 'A name within the base in the path.',
+  'DELETE /system/info/:knowledgeId/source/:externalId source': 'The same.',
+  'POST /system/info/:knowledgeId/source/begin source': 'The same.',
+  'POST /system/info/:knowledgeId/source/complete source': 'The same.',
+  'POST /system/info/:knowledgeId/source/pause source': 'The same.',
+  'POST /system/info/:knowledgeId/source/run source': 'The same.',
+  'PUT /system/info/:knowledgeId/source/:externalId source': 'The same.',
   'GET /auth/sso/providers tenantId':
     'Says where one wants to sign in; the names of its providers are shown to all.',
   'GET /auth/sso/:provider/start provider':
