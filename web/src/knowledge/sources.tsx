@@ -1,11 +1,12 @@
-import { Badge, Group, Stack, Table, Text, Title, Tooltip } from '@mantine/core';
+import { Badge, Button, Group, Stack, Table, Text, Title, Tooltip } from '@mantine/core';
 import type { KnowledgeSourceView, KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { useAction } from '../ui/action';
 import { number } from '../ui/format';
 import { Time } from '../ui/time';
-import { baseKey } from './base';
+import { baseKey, useBaseAccess } from './base';
 
 const POLL_MS = 5_000;
 const COUNTS = ['created', 'changed', 'unchanged', 'removed', 'failed'] as const;
@@ -39,11 +40,12 @@ export function Sources({ base }: { readonly base: KnowledgeView }) {
             <Table.Th>{t('source.documents')}</Table.Th>
             <Table.Th>{t('source.state')}</Table.Th>
             <Table.Th>{t('source.lastRun')}</Table.Th>
+            <Table.Th />
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {sources.map((source) => (
-            <Source key={source.id} source={source} />
+            <Source key={source.id} base={base} source={source} />
           ))}
         </Table.Tbody>
       </Table>
@@ -55,9 +57,14 @@ function isRunning({ lastRun }: KnowledgeSourceView): boolean {
   return lastRun?.state === 'open';
 }
 
-function Source({ source }: { readonly source: KnowledgeSourceView }) {
+interface SourceProps {
+  readonly base: KnowledgeView;
+  readonly source: KnowledgeSourceView;
+}
+
+function Source({ base, source }: SourceProps) {
   const { t } = useTranslation('knowledge');
-  const { name, kind, documentCount, lastRun } = source;
+  const { name, kind, documentCount, lastRun, cron, timeZone, paused } = source;
   const counts = lastRun
     ? COUNTS.filter((count) => lastRun[count] > 0).map(
         (count) => `${number(lastRun[count])} ${t(`source.count.${count}`)}`,
@@ -73,6 +80,11 @@ function Source({ source }: { readonly source: KnowledgeSourceView }) {
         <Text span c="dimmed">
           {t(`source.kind.${kind}`)}
         </Text>
+        {cron !== null && (
+          <Text size="sm" c="dimmed">
+            {paused ? t('source.paused') : [cron, timeZone].join(' ')}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td>{number(documentCount)}</Table.Td>
       <Table.Td>
@@ -108,6 +120,45 @@ function Source({ source }: { readonly source: KnowledgeSourceView }) {
           </Stack>
         )}
       </Table.Td>
+      <Table.Td>{kind !== 'push' && <RunButtons base={base} source={source} />}</Table.Td>
     </Table.Tr>
+  );
+}
+
+/** Runs a connector now, and pauses its schedule. */
+function RunButtons({ base, source }: SourceProps) {
+  const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const path = { knowledgeId: base.id };
+  const query = { source: source.name };
+  const changes = [[...baseKey(base.id), 'sources']];
+  const run = useAction(() => plinth.sourceRun({ path, query }), { changes });
+  const pause = useAction(
+    () => plinth.sourcePause({ path, query, body: { paused: !source.paused } }),
+    { changes },
+  );
+  if (!can('system:attach:edit')) return null;
+  return (
+    <Group gap="xs" justify="flex-end" wrap="nowrap">
+      <Button
+        size="xs"
+        variant="default"
+        disabled={isRunning(source)}
+        loading={run.isPending}
+        onClick={() => run.mutate()}
+      >
+        {t('source.runNow')}
+      </Button>
+      {source.cron !== null && (
+        <Button
+          size="xs"
+          variant="default"
+          loading={pause.isPending}
+          onClick={() => pause.mutate()}
+        >
+          {t(source.paused ? 'source.resume' : 'source.pause')}
+        </Button>
+      )}
+    </Group>
   );
 }
