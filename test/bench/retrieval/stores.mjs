@@ -6,7 +6,7 @@ import { ownDatabase } from '../own-database.mjs';
 
 const TENANT = '000000';
 
-/** Runs `work` on a Plinth of its own: embedded, or on a new database of the server at `url`. */
+/** Runs `work` on a Plinth of its own, with its settings: embedded, or on a new database of the server at `url`. */
 export async function withPlinth(url, work) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
   const database = url ? await ownDatabase(url) : undefined;
@@ -25,7 +25,7 @@ export async function withPlinth(url, work) {
     const app = await createApp(loadConfig(settings));
     await app.init();
     try {
-      return await inTenant(TENANT, () => work(app));
+      return await inTenant(TENANT, () => work(app, settings));
     } finally {
       await app.close();
     }
