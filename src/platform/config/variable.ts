@@ -60,7 +60,7 @@ export const keyValueList: z.ZodType<Record<string, string>> = commaList.transfo
           if (key === '') throw new Error('No key.');
           return [key, decodeURIComponent(value.trim())];
         }),
-      ) as Record<string, string>;
+      );
     } catch {
       context.addIssue('must be pairs such as key=value with commas between them');
       return z.NEVER;

@@ -89,7 +89,7 @@ describe('traces', () => {
       headers,
     );
     const last = reply.frames.findLast(({ event }) => event === 'done');
-    return String((last?.data as { traceId?: string }).traceId);
+    return String((last?.data as { traceId?: string } | undefined)?.traceId);
   }
 
   it('have a turn with its retrieval, tool, models and statements below its request', async () => {
@@ -265,5 +265,5 @@ async function startWorker(
     ...{ DATABASE_POOL_SIZE: '5', ALLOW_PRIVATE_MODEL_HOSTS: '*', ...environment },
   });
   const worker = await createApp(config, { log: { write: (line) => void workerLog.push(line) } });
-  return worker.init() as Promise<NestExpressApplication>;
+  return worker.init();
 }
