@@ -26,6 +26,7 @@ const features = [
   'dictionary',
   'provider',
   'usage',
+  'notice',
   'model',
   'skill',
   'vector-store',

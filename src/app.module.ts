@@ -32,6 +32,7 @@ import { IdentityModule, scimFailures, ssoFailures } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
+import { NoticeModule } from './notice/index.js';
 import { ModelModule } from './model/index.js';
 import { ObservabilityModule } from './platform/observability/index.js';
 import { OutboundModule } from './platform/outbound/index.js';
@@ -94,6 +95,7 @@ export class AppModule {
         GrantModule,
         DictionaryModule,
         ProviderModule,
+        NoticeModule,
         ModelModule,
         SkillModule,
         VectorStoreModule,

@@ -56,14 +56,29 @@ const ADD = `
     LEFT JOIN agent ON agent.tenant_id = entry.tenant_id AND agent.id = entry.agent_id
   ON CONFLICT (id) DO NOTHING`;
 
+/** The shares of a limit, in percent, of which addresses are told. */
+const THRESHOLDS = '(50), (80), (100)';
+
 /**
  * The same, with calls among them that have reserved something of a limit: ledger and limits change in one statement, and an
- * entry that was written already settles nothing. Limits count costs in the currency of the installation.
+ * entry that was written already settles nothing. Limits count costs in the currency of the installation. A threshold that is
+ * reached is a row once a period, and with it the outbox gets a row for each address that is told (src/notice).
  */
 const ADD_LIMITED = `
   WITH recorded AS (
-    ${ADD} RETURNING id, input_tokens + output_tokens AS tokens, CASE WHEN currency IS NULL THEN cost END AS cost)
-  SELECT settle_limits(array_agg(id), array_agg(tokens::numeric), array_agg(cost)) FROM recorded`;
+    ${ADD} RETURNING id, input_tokens + output_tokens AS tokens, CASE WHEN currency IS NULL THEN cost END AS cost),
+  settled AS (
+    SELECT s.* FROM (SELECT array_agg(id) AS ids, array_agg(tokens::numeric) AS tokens, array_agg(cost) AS costs FROM recorded) r
+     CROSS JOIN LATERAL settle_limits(r.ids, r.tokens, r.costs) s),
+  reached AS (
+    INSERT INTO usage_threshold (limit_id, subject_id, period_start, percent, tenant_id, used, cap)
+    SELECT s.limit_id, s.subject_id, s.period_start, t.percent, l.tenant_id, s.used, l.cap
+      FROM settled s JOIN usage_limit l ON l.id = s.limit_id CROSS JOIN (VALUES ${THRESHOLDS}) AS t (percent)
+     WHERE l.cap > 0 AND s.used * 100 >= l.cap * t.percent
+    ON CONFLICT DO NOTHING RETURNING *)
+  INSERT INTO notice_delivery (tenant_id, target_id, limit_id, subject_id, period_start, percent)
+  SELECT r.tenant_id, t.id, r.limit_id, r.subject_id, r.period_start, r.percent
+    FROM reached r JOIN notice_target t ON t.tenant_id = r.tenant_id`;
 
 /** Rows of one batch of a sweep. */
 const MAX_SWEPT_COUNT = 5_000;

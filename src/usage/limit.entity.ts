@@ -6,6 +6,7 @@ import {
   nullable,
   Numeric,
   primary,
+  Smallint,
   TenantId,
   Timestamp,
   UpdateTime,
@@ -62,6 +63,19 @@ export class UsageCounter {
   @Timestamp() periodStart: Date;
   @Numeric({ precision: 30, scale: 12 }) used: number;
   @Timestamp() usedTime: Date;
+}
+
+/** A share of a limit that was used in a period: one row, whatever is counted after it. */
+@Entity({ name: 'usage_threshold' })
+export class UsageThreshold {
+  @Bigint(primary) limitId: number;
+  @Bigint(primary) subjectId: number;
+  @Timestamp(primary) periodStart: Date;
+  @Smallint(primary) percent: number;
+  @TenantId() tenantId: string;
+  @Numeric({ precision: 30, scale: 12 }) used: number;
+  @Numeric({ precision: 20, scale: 6 }) cap: number;
+  @CreateTime() createTime: Date;
 }
 
 /** The most that a running call may use of a limit; of a minute, what was used in one second. */

@@ -25,6 +25,8 @@ export interface LimitUse {
   readonly tag: string | null;
   readonly used: number | null;
   readonly reserved: number;
+  /** The highest threshold, in percent, that was reached in the period. */
+  readonly threshold: number | null;
   readonly periodEnd: Date | null;
 }
 
@@ -45,7 +47,9 @@ const USES = `
          coalesce(c.tag, l.tag) AS tag,
          coalesce(c.used, CASE WHEN own.subject_id IS NOT NULL
            THEN booked_usage(l.tenant_id, l.measure, own.start, l.scope, own.subject_id, l.tag) END)::float8 AS used,
-         coalesce(c.reserved, 0)::float8 AS reserved, usage_period_end(l.measure, $2, now()) AS "periodEnd"
+         coalesce(c.reserved, 0)::float8 AS reserved,
+         (SELECT max(percent) FROM usage_threshold r WHERE r.tenant_id = $1 AND r.limit_id = l.id
+             AND r.subject_id = coalesce(c.subject_id, own.subject_id) AND r.period_start = own.start) AS threshold, usage_period_end(l.measure, $2, now()) AS "periodEnd"
     FROM usage_limit l
    CROSS JOIN LATERAL (
      SELECT usage_period(l.measure, $2, now()) AS start,

@@ -147,7 +147,8 @@ export class LimitService {
     });
     return limits.map((limit) => {
       const { scope } = limit;
-      const { subjectId = null, tag, used, reserved = 0, periodEnd } = uses.get(limit.id) ?? {};
+      const use = uses.get(limit.id);
+      const { subjectId = null, tag, used, reserved = 0, threshold = null, periodEnd } = use ?? {};
       const subject = scope === 'tenant' ? null : subjectId;
       const subjectName = tag ?? nameOf(scope, subject);
       return LimitView.of(limit, {
@@ -155,7 +156,7 @@ export class LimitService {
         use:
           used === undefined || used === null
             ? null
-            : LimitUseView.of({ subjectId: subject, subjectName, used, reserved }),
+            : LimitUseView.of({ subjectId: subject, subjectName, used, reserved, threshold }),
         periodEnd: wireTime(periodEnd),
       });
     });

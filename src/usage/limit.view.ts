@@ -16,6 +16,9 @@ export class LimitUseView extends View({
   ),
   subjectName: nullable(text({ example: 'admin' })),
   used: decimal({ description: 'Used by completed calls in the current period' }),
+  threshold: nullable(
+    integer({ description: 'The highest of 50, 80 and 100 % that was used in the period' }),
+  ),
   reserved: decimal({
     description: 'The most that running calls may use; of concurrent calls, their number',
   }),

@@ -103,6 +103,11 @@ const UNUSED = `
        AND coalesce(usage_period_end(l.measure, $2, c.period_start) <= now(), true)
      LIMIT $1)) AND used_time < now() - interval '2 days' RETURNING limit_id`;
 
+/** The longest period is a month. */
+const OLD_THRESHOLDS = `
+  DELETE FROM usage_threshold WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM usage_threshold WHERE create_time < now() - interval '62 days' LIMIT $1)) RETURNING limit_id`;
+
 /** The wait of a batch line while less than half of the requests of a minute are left. */
 const HALF_USED_SECONDS = 5;
 
@@ -191,6 +196,9 @@ export class ReservationRepository {
     const unused = await acrossTenants('sweep of counters', () =>
       this.database.query(UNUSED, [limit, this.config.TZ]),
     );
-    return Math.max(expired.length, unused.length);
+    const old = await acrossTenants('sweep of thresholds', () =>
+      this.database.query(OLD_THRESHOLDS, [limit]),
+    );
+    return Math.max(expired.length, unused.length, old.length);
   }
 }

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { CallRecord } from './call.entity.js';
 import { LedgerRepository } from './ledger.repository.js';
 import { LimitController } from './limit.controller.js';
-import { UsageCounter, UsageLimit, UsageReservation } from './limit.entity.js';
+import { UsageCounter, UsageLimit, UsageReservation, UsageThreshold } from './limit.entity.js';
 import { LimitRepository } from './limit.repository.js';
 import { LimitService } from './limit.service.js';
 import { ModelPrice } from './price.entity.js';
@@ -16,7 +16,14 @@ import { ReservationRetention, UsageRetention } from './usage.retention.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([CallRecord, ModelPrice, UsageLimit, UsageCounter, UsageReservation]),
+    TypeOrmModule.forFeature([
+      CallRecord,
+      ModelPrice,
+      UsageLimit,
+      UsageCounter,
+      UsageReservation,
+      UsageThreshold,
+    ]),
   ],
   controllers: [UsageController, LimitController],
   providers: [

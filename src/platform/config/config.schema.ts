@@ -325,6 +325,15 @@ export const variables = {
     description:
       'Traces: send traceparent (W3C) with calls of models, for services and gateways of your own that continue the trace',
   }),
+  SMTP_URL: variable(url('smtp:', 'smtps:'), {
+    example: 'smtps://plinth:password@mail.example.com',
+    description: 'Mail server for notices; unset: no mail',
+    secret: true,
+  }),
+  MAIL_FROM: variable(text.max(320).optional(), {
+    example: 'Plinth <plinth@example.com>',
+    description: 'Sender of mail; needed with SMTP_URL',
+  }),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   API_FILES_MB_PER_USER: count(1_024, 'Files of /v1/files of one user together (MiB)', 10_000_000),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
@@ -474,6 +483,8 @@ export const variableGroups = {
     'OUTBOUND_CA_FILE',
     'IMAGE_SDK_URL',
     'MEDIA_CONTENT_HOSTS',
+    'SMTP_URL',
+    'MAIL_FROM',
   ],
   Traces: [
     'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -392,6 +392,15 @@ export const apiKey: RecordKind = {
   make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
 };
 
+export const noticeTarget: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by) => {
+    const address = `https://hooks.example.com/${fresh('hook')}`;
+    return idOf(await by.session.post('/system/limit/target', { kind: 'webhook', address }));
+  },
+};
+
 /** A limit of a model of its own, which no call reaches. */
 export const limit: RecordKind = {
   owner: 'tenant',

@@ -33,6 +33,7 @@ import {
   heldUser,
   limit,
   model,
+  noticeTarget,
   modelKey,
   modelName,
   nothing,
@@ -196,6 +197,7 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'PUT /system/limit': { id: { kind: limit, body: (id) => ({ id, cap: 2 }) } },
   'DELETE /system/limit/:ids': { ids: { kind: limit, several: true } },
+  'DELETE /system/limit/target/:ids': { ids: { kind: noticeTarget, several: true } },
 
   'GET /system/sso/:id': { id: { kind: ssoProvider } },
   'POST /system/sso': {

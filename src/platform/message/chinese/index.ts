@@ -4,6 +4,7 @@ import { grant } from './grant.js';
 import { dictionary } from './dictionary.js';
 import { provider } from './provider.js';
 import { usage } from './usage.js';
+import { notice } from './notice.js';
 import { model } from './model.js';
 import { skill } from './skill.js';
 import { vectorStore } from './vector-store.js';
@@ -30,6 +31,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   dictionary,
   provider,
   usage,
+  notice,
   model,
   skill,
   vectorStore,
