@@ -71,6 +71,8 @@ beforeAll(async () => {
     SMTP_URL: `smtp://127.0.0.1:${portOf(smtp.server)}`,
     MAIL_FROM: 'Plinth <plinth@example.com>',
   });
+  // The rounds of this process: the tests make their own.
+  await plinth.app.get(NoticeWorker, { strict: false }).beforeApplicationShutdown();
   admin = await plinth.signIn();
   await createProvider(admin, 'custom_api');
   const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
@@ -99,11 +101,15 @@ function query<Result>(sql: string): Promise<Result[]> {
   return acrossTenants('a test', () => plinth.app.get(Database).query<Result>(sql));
 }
 
-/** A limit of which each call uses a part, and its calls, all of them settled. */
-async function use(cap: number, calls: number): Promise<number> {
-  const fields = { scope: 'user', measure: 'tokens-day', cap };
+/** A limit of 1,000 tokens of which so many are used, and a call after that. */
+async function use(used: number): Promise<number> {
+  const fields = { scope: 'user', measure: 'tokens-day', cap: 1_000 };
   const { id } = done(await admin.post<{ id: number }>('/system/limit', fields)).data;
-  await call(calls);
+  await call(1);
+  if (used > 0) {
+    await query(`UPDATE usage_counter SET used = ${used} WHERE limit_id = ${id}`);
+    await call(1);
+  }
   return id;
 }
 
@@ -129,10 +135,10 @@ const percents = (): number[] =>
     .sort((one, other) => one - other);
 
 it('tells each threshold once a period, signed, to webhooks and by mail', async () => {
-  const id = await use(1_000, 1);
+  const id = await use(0);
   expect(await query('SELECT percent FROM usage_threshold')).toEqual([]);
   await query(`UPDATE usage_counter SET used = 790 WHERE limit_id = ${id}`);
-  await call(2);
+  await call(1);
   await deliver();
   expect(percents()).toEqual([50, 80]);
   expect(mails).toHaveLength(2);
@@ -173,7 +179,7 @@ it('tells each threshold once a period, signed, to webhooks and by mail', async 
 });
 
 it('is repeated with the same id after a crash and after failures, and ends after a day', async () => {
-  await use(55, 1);
+  await use(480);
   const repository = plinth.app.get(NoticeRepository, { strict: false });
   // A process that ends between claim and delivery.
   const claimed = await repository.claim(20);
@@ -208,7 +214,7 @@ it('is repeated with the same id after a crash and after failures, and ends afte
 });
 
 it('ends at once where a webhook is gone, and with the address that is removed', async () => {
-  await use(55, 1);
+  await use(480);
   statuses.push(410);
   await deliver();
   const { rows } = done(await admin.get<Target[]>('/system/limit/target/list'));
@@ -216,7 +222,7 @@ it('ends at once where a webhook is gone, and with the address that is removed',
   const other = { kind: 'webhook', address: `${hook.url}/other` };
   const { id } = done(await admin.post<{ id: number }>('/system/limit/target', other)).data;
   await query('DELETE FROM usage_limit');
-  await use(55, 1);
+  await use(480);
   done(await admin.delete(`/system/limit/target/${id}`));
   expect(await query(`SELECT FROM notice_delivery WHERE target_id = ${id}`)).toEqual([]);
   expect((await admin.post('/system/limit/target', { ...other, address: hook.url })).code).toBe(
