@@ -45,8 +45,8 @@ export class NewNoticeTargetView extends View({
   id: integer({ example: 1 }),
   secret: nullable(
     text({
-      example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-      description: 'Verifies the signatures of a webhook. Keep it: it is never shown again',
+      description:
+        'whsec_…: verifies the signatures of a webhook. Keep it: it is never shown again',
     }),
   ),
 }) {}

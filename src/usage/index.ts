@@ -12,7 +12,6 @@ export {
 export type { ContextTierBody, ServiceTierBody } from './price.dto.js';
 export { AMOUNTS, ModelPrice, PRICE_FIELDS, Prices } from './price.entity.js';
 export type { LimitLeft, WorstCase } from './reservation.repository.js';
-export { groupsOf } from './usage.entry.js';
 export type { AuxiliaryKind, Feature, MediaUnits, ModelUser, UsageEntry } from './usage.entry.js';
 export { UsageLedger } from './usage.ledger.js';
 export { UsageLimiter } from './usage.limiter.js';

@@ -29,13 +29,6 @@ export type ModelUser = Pick<
   'tenantId' | 'userId' | 'origin' | 'apiKey' | 'subjects' | 'tags'
 >;
 
-/** The groups of the user, ascending. */
-export function groupsOf({ subjects }: Pick<Caller, 'subjects'>): number[] {
-  return subjects
-    .flatMap((subject) => (subject.startsWith('group:') ? [Number(subject.slice(6))] : []))
-    .sort((one, other) => one - other);
-}
-
 /** The units that a call of a media model is paid by. */
 export interface MediaUnits {
   readonly images?: number | undefined;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LimitRepository } from './limit.repository.js';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { groupIdsOf } from '../platform/access/index.js';
 import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import { UsageLedger } from './usage.ledger.js';
-import { groupsOf } from './usage.entry.js';
 import type { ModelUser, UsageEntry } from './usage.entry.js';
 import { LimitReachedError } from './limit.errors.js';
 import type { SetLimit } from './limit.repository.js';
@@ -175,7 +175,7 @@ function limitsOf({ limits = [] }: LimitedModel, caller: ModelUser): readonly Se
     if (limit.scope === 'group') {
       const { groupId } = limit;
       return groupId === null
-        ? groupsOf(caller).length > 0
+        ? groupIdsOf(caller).length > 0
         : caller.subjects.includes(`group:${groupId}`);
     }
     if (limit.scope === 'tag')
@@ -196,7 +196,7 @@ function subjectsOf(
     userId: caller.userId,
     apiKeyId: caller.apiKey?.id ?? null,
     modelId,
-    groupIds: groupsOf(caller),
+    groupIds: groupIdsOf(caller),
     tags: caller.tags ?? [],
   };
 }

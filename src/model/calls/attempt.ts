@@ -13,7 +13,7 @@ import {
 import type { Span } from '../../platform/tracing/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { BilledUsage, ChatPart, Usage } from '../../provider/index.js';
-import { groupsOf } from '../../usage/index.js';
+import { groupIdsOf } from '../../platform/access/index.js';
 import type {
   AuxiliaryKind,
   Feature,
@@ -251,7 +251,7 @@ export class Attempt {
     const { images, seconds, characters } = this.mediaUnits;
     const { tokens, firstTokenMs } = this;
     const { billed } = tokens;
-    const groupIds = groupsOf(caller);
+    const groupIds = groupIdsOf(caller);
     return {
       id: reservation ?? randomUUID(),
       tenant_id: model.tenantId,

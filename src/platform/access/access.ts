@@ -159,6 +159,13 @@ export function requireUnlimitedKey(caller: WithKey, kind: LimitedRecords, what:
   );
 }
 
+/** The groups of the caller, ascending. */
+export function groupIdsOf({ subjects }: Pick<Caller, 'subjects'>): number[] {
+  return subjects
+    .flatMap((subject) => (subject.startsWith('group:') ? [Number(subject.slice(6))] : []))
+    .sort((one, other) => one - other);
+}
+
 /** The caller in their own tenant, whichever one they have switched to. */
 export function inHomeTenant(caller: Caller): Caller {
   return { ...caller, tenantId: caller.homeTenantId };

@@ -6,6 +6,7 @@ export {
   apiKeyDigest,
   CallerResolver,
   CurrentCaller,
+  groupIdsOf,
   idsOfKey,
   inHomeTenant,
   isOffered,
