@@ -213,7 +213,7 @@ export class ChatTurn {
   ): Promise<void> {
     const { agentId, model } = plan;
     const operation = agentId === undefined ? OPERATION.invokeWorkflow : OPERATION.invokeAgent;
-    const attributes = {
+    const attributes = () => ({
       [ATTRIBUTE.operation]: operation,
       [ATTRIBUTE.workflowName]: agentId === undefined ? 'chat' : undefined,
       [ATTRIBUTE.agentId]: agentId === undefined ? undefined : String(agentId),
@@ -222,7 +222,7 @@ export class ChatTurn {
       [ATTRIBUTE.turnId]: id,
       [ATTRIBUTE.tenantId]: caller.tenantId,
       [ATTRIBUTE.userId]: String(caller.userId),
-    };
+    });
     const name = agentId === undefined ? `${operation} chat` : operation;
     await traced(name, { attributes }, async (span) => {
       const { state, finishReason, error } = await work();

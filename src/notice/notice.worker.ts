@@ -6,7 +6,7 @@ import type { Config } from '../platform/config/index.js';
 import { inTenant } from '../platform/database/index.js';
 import { wireTime } from '../platform/http/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
-import { HourlyRound } from '../platform/queue/index.js';
+import { PeriodicRound } from '../platform/queue/index.js';
 import { NoticeRepository } from './notice.repository.js';
 import type { DueDelivery } from './notice.repository.js';
 
@@ -36,7 +36,7 @@ export function placeOf(tenantId: string, address: string): string {
  * it is made again, with the same webhook-id.
  */
 @Injectable()
-export class NoticeWorker extends HourlyRound {
+export class NoticeWorker extends PeriodicRound {
   private readonly sealer: TextSealer;
 
   constructor(

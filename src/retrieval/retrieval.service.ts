@@ -123,11 +123,11 @@ export class RetrievalService {
    */
   async retrieve(input: RetrievalRequest): Promise<RetrievalResult> {
     const { caller, knowledge } = input;
-    const attributes = {
+    const attributes = () => ({
       [ATTRIBUTE.operation]: OPERATION.retrieval,
       [ATTRIBUTE.dataSourceId]: String(knowledge.id),
       [ATTRIBUTE.tenantId]: caller.tenantId,
-    };
+    });
     return traced(OPERATION.retrieval, { attributes }, async (span) => {
       const result = await this.find(input);
       span?.set({ [ATTRIBUTE.hits]: result.fragments.length });

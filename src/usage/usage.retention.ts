@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { inTenant } from '../platform/database/index.js';
-import { HourlyRound } from '../platform/queue/index.js';
+import { PeriodicRound } from '../platform/queue/index.js';
 import { RetentionClasses } from '../platform/retention/index.js';
 import { LedgerRepository } from './ledger.repository.js';
 import { ReservationRepository } from './reservation.repository.js';
@@ -16,7 +16,7 @@ const ROWS_AT_ONCE = 5_000;
  * USAGE_RETENTION_DAYS.
  */
 @Injectable()
-export class UsageRetention extends HourlyRound {
+export class UsageRetention extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: LedgerRepository,
@@ -45,7 +45,7 @@ export class UsageRetention extends HourlyRound {
 
 /** Removes reservations of processes that have ended, and counters of periods that are over. */
 @Injectable()
-export class ReservationRetention extends HourlyRound {
+export class ReservationRetention extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: ReservationRepository,

@@ -1,6 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { acrossTenants } from '../../src/platform/database/index.js';
-import { HourlyRound } from '../../src/platform/queue/index.js';
+import { PeriodicRound } from '../../src/platform/queue/index.js';
 
 /** What a timer calls in the service, outside of a request and of any tenant: it binds its work itself, also when a test calls it. */
 const TIMED: ReadonlySet<string | symbol> = new Set([
@@ -30,7 +30,7 @@ export function askedByTest(app: NestExpressApplication): NestExpressApplication
 
 /** Settings and functions are values, not services. All of an hourly round is called by its timer. */
 function isService(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || value instanceof HourlyRound) return false;
+  if (typeof value !== 'object' || value === null || value instanceof PeriodicRound) return false;
   return Object.getPrototypeOf(value) !== Object.prototype;
 }
 

@@ -92,12 +92,12 @@ export class AgentTools {
   run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
     // A model can call a tool that does not exist.
     const toolName = this.byName.has(name) ? name : '_OTHER';
-    const attributes = {
+    const attributes = () => ({
       [ATTRIBUTE.operation]: OPERATION.executeTool,
       [ATTRIBUTE.toolName]: toolName,
       [ATTRIBUTE.toolType]: 'function',
       [ATTRIBUTE.toolCallId]: context.callId,
-    };
+    });
     return traced(`${OPERATION.executeTool} ${toolName}`, { attributes }, async (span) => {
       const result = await this.execute(name, argumentsJson, context);
       span?.set({ [ATTRIBUTE.outcome]: result.state });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { HourlyRound } from '../../platform/queue/index.js';
+import { PeriodicRound } from '../../platform/queue/index.js';
 import { RetentionClasses } from '../../platform/retention/index.js';
 import { ApiFiles } from '../files/api-files.service.js';
 import { ApiBatchRepository } from './api-batch.repository.js';
@@ -14,7 +14,7 @@ const MAX_DAYS = 31;
  * removed once an hour, in processes that run jobs.
  */
 @Injectable()
-export class BatchRetention extends HourlyRound {
+export class BatchRetention extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly files: ApiFiles,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
-import { HourlyRound } from '../../platform/queue/index.js';
+import { PeriodicRound } from '../../platform/queue/index.js';
 import { RetentionClasses } from '../../platform/retention/index.js';
 import { BlobStore } from '../change/blob.store.js';
 import { EventRepository } from '../store/event.repository.js';
@@ -34,7 +34,7 @@ export class RunRetention {
  * messages stay. Once an hour, in processes that run jobs.
  */
 @Injectable()
-export class EventRetention extends HourlyRound {
+export class EventRetention extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: EventRepository,

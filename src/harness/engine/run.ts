@@ -94,7 +94,7 @@ export class RunLoop {
     try {
       await traced(
         OPERATION.invokeAgent,
-        { parent: run.traceparent ?? undefined, attributes: attributesOf(run) },
+        { parent: run.traceparent ?? undefined, attributes: () => attributesOf(run) },
         () => this.work(lease, run),
       );
     } catch (error) {

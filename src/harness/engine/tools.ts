@@ -113,13 +113,13 @@ export class ToolCalls {
     const { toolCallId, effectClass } = effect;
     // A model can call a tool that does not exist.
     const toolName = this.registry.find(effect.toolName)?.name ?? '_OTHER';
-    const attributes = {
+    const attributes = () => ({
       [ATTRIBUTE.operation]: OPERATION.executeTool,
       [ATTRIBUTE.toolName]: toolName,
       [ATTRIBUTE.toolType]: 'function',
       [ATTRIBUTE.toolCallId]: toolCallId,
       [ATTRIBUTE.effectClass]: effectClass,
-    };
+    });
     return traced(`${OPERATION.executeTool} ${toolName}`, { attributes }, async (span) => {
       if (recordsContent(span, effect.tenantId)) {
         span.set({ [ATTRIBUTE.toolArguments]: effect.argumentsJson });

@@ -120,7 +120,7 @@ export class Attempt {
     this.span = startSpan(`${operation} ${model.modelName}`, {
       kind: 'client',
       parent: start.span,
-      attributes: {
+      attributes: () => ({
         [ATTRIBUTE.operation]: operation,
         [ATTRIBUTE.provider]: providerName(model.providerCode),
         [ATTRIBUTE.requestModel]: model.modelName,
@@ -130,7 +130,7 @@ export class Attempt {
         [ATTRIBUTE.tenantId]: use.caller.tenantId,
         [ATTRIBUTE.userId]: String(use.caller.userId),
         [ATTRIBUTE.agentId]: use.agentId === undefined ? undefined : String(use.agentId),
-      },
+      }),
     });
     this.recordsContent = recordsContent(this.span, use.caller.tenantId);
     if (this.recordsContent) {

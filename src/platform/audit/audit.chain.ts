@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { inTenant } from '../database/index.js';
-import { HourlyRound } from '../queue/index.js';
+import { PeriodicRound } from '../queue/index.js';
 import { AuditExport } from './audit.export.js';
 import { AuditChainRepository, linkDigest, personalDigest } from './audit-chain.repository.js';
 import type { StoredLink } from './audit-chain.repository.js';
@@ -40,7 +40,7 @@ export interface Verification {
  * entry would let the writers of a tenant wait for each other (docs/decisions/0047-audit-chain.md).
  */
 @Injectable()
-export class AuditChain extends HourlyRound {
+export class AuditChain extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: AuditChainRepository,

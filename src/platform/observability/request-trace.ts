@@ -63,11 +63,11 @@ export const traceRequest: RequestHandler = (request, response, next) => {
   const span = startSpan(request.method, {
     kind: 'server',
     parent: request.headers['traceparent']?.toString(),
-    attributes: {
+    attributes: () => ({
       [ATTRIBUTE.httpMethod]: request.method,
       [ATTRIBUTE.urlScheme]: request.protocol,
       [ATTRIBUTE.requestId]: currentRequest()?.id,
-    },
+    }),
   });
   if (!span) {
     next();

@@ -1,5 +1,5 @@
-export { HourlyRound } from './hourly-round.js';
-export type { Swept } from './hourly-round.js';
+export { PeriodicRound } from './periodic-round.js';
+export type { Swept } from './periodic-round.js';
 export { jobKindsOf, JobQueue } from './job-queue.js';
 export type { AddOptions, JobCounts, JobHandler, JobKinds, QueuedJob } from './job-queue.js';
 export { QueueModule } from './queue.module.js';

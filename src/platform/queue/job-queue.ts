@@ -104,12 +104,12 @@ export class RunningJobs {
     const options = {
       kind: 'consumer',
       parent: job.trace,
-      attributes: {
+      attributes: () => ({
         [ATTRIBUTE.messagingSystem]: 'plinth',
         [ATTRIBUTE.messagingOperation]: 'process',
         [ATTRIBUTE.messagingDestination]: kind,
         [ATTRIBUTE.messagingId]: job.id,
-      },
+      }),
     } as const;
     const end = this.execute(kind, job, () =>
       traced(`process ${kind}`, options, () => handler(job, controller.signal)),

@@ -5,7 +5,7 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { inTenant } from '../database/index.js';
 import { Lease } from '../lease/index.js';
-import { HourlyRound } from '../queue/index.js';
+import { PeriodicRound } from '../queue/index.js';
 import type { Swept } from '../queue/index.js';
 import { SWEPT_CLASSES } from './retention.entity.js';
 import type { SweptClass } from './retention.entity.js';
@@ -61,7 +61,7 @@ const LEASE_TIMES = { renewMs: 20_000, lostAfterMs: 50_000 };
  * something leaves one audit entry with the counts.
  */
 @Injectable()
-export class RetentionSweep extends HourlyRound {
+export class RetentionSweep extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly classes: RetentionClasses,

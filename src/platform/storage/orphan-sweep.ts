@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { HourlyRound } from '../queue/index.js';
+import { PeriodicRound } from '../queue/index.js';
 import { FileKeys, FileStorage } from './file-storage.js';
 import { Installation } from './installation.js';
 import { StorageRepository } from './storage.repository.js';
@@ -36,7 +36,7 @@ const NOTHING: SweepResult = { quarantined: 0, restored: 0, removed: 0 };
  * files are.
  */
 @Injectable()
-export class OrphanSweep extends HourlyRound {
+export class OrphanSweep extends PeriodicRound {
   private pausedBy: string | undefined;
 
   constructor(

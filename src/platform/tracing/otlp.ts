@@ -206,9 +206,9 @@ function tracerOf(provider: TracerProvider, tracesModelCalls: boolean): Tracer {
   return {
     tracesModelCalls,
     current: () => contexts.active().getValue(spanKey) as Span | undefined,
-    start: (name, { kind = 'internal', attributes = {}, parent }) => {
+    start: (name, { kind = 'internal', attributes, parent }) => {
       const above = parentContext(parent);
-      const options = { kind: KINDS[kind], attributes: present(attributes) };
+      const options = { kind: KINDS[kind], attributes: present(attributes?.() ?? {}) };
       return new RecordedSpan(sdkTracer.startSpan(name, options, above), above);
     },
   };

@@ -7,7 +7,8 @@ export type SpanAttributes = Readonly<Record<string, AttributeValue | undefined>
 
 export interface SpanOptions {
   readonly kind?: 'internal' | 'server' | 'client' | 'consumer';
-  readonly attributes?: SpanAttributes;
+  /** Asked for with a tracer alone, so that tracing that is off costs nothing. */
+  readonly attributes?: () => SpanAttributes;
   /** The span above it, or `traceparent` (W3C) of one elsewhere; the current span when absent. A text that is none is ignored. */
   readonly parent?: Span | string | undefined;
 }
@@ -117,10 +118,10 @@ export function startStatement(text: string): Span | undefined {
   return startSpan(table === undefined ? operation : `${operation} ${table}`, {
     kind: 'client',
     parent,
-    attributes: {
+    attributes: () => ({
       [ATTRIBUTE.dbSystem]: 'postgresql',
       [ATTRIBUTE.dbOperation]: operation,
       [ATTRIBUTE.dbTable]: table,
-    },
+    }),
   });
 }

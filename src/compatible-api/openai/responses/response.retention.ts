@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { HourlyRound } from '../../../platform/queue/index.js';
+import { PeriodicRound } from '../../../platform/queue/index.js';
 import { RetentionClasses } from '../../../platform/retention/index.js';
 import { ConversationRepository } from './conversation.repository.js';
 import { ResponseEventRepository } from './response-event.repository.js';
@@ -13,7 +13,7 @@ import { StoredResponseRepository } from './stored-response.repository.js';
  * events of responses are removed after EVENT_RETENTION_HOURS, once an hour, in processes that run jobs.
  */
 @Injectable()
-export class ResponseRetention extends HourlyRound {
+export class ResponseRetention extends PeriodicRound {
   constructor(
     @Inject(CONFIG) config: Config,
     responses: StoredResponseRepository,

@@ -13,10 +13,10 @@ export interface Swept {
 }
 
 /**
- * Work that is done once an hour, or at another interval, such as the removal of what is kept for a time. A round that fails is logged; the next
- * one tries again.
+ * Work that is repeated, once an hour unless another interval is given, such as the removal of what is kept for a time. A round that
+ * fails is logged; the next one tries again.
  */
-export abstract class HourlyRound implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export abstract class PeriodicRound implements OnApplicationBootstrap, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
   private rounds: IntervalJob | undefined;
 
