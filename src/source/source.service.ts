@@ -243,11 +243,10 @@ export class SourceService {
     }
     if (!existing) throw new Error('A document without content was not made.');
     const { id } = existing;
-    const isChanged =
-      (await this.setReaders(caller, id, readers)) ||
-      (await this.describe(tenantId, existing, item));
+    const hasNewReaders = await this.setReaders(caller, id, readers);
+    const isDescribed = await this.describe(tenantId, existing, item);
     await this.repository.seen(tenantId, id, item.etag);
-    return { result: isChanged ? 'changed' : 'unchanged', id };
+    return { result: hasNewReaders || isDescribed ? 'changed' : 'unchanged', id };
   }
 
   /** A new reader never sees the former content: where the list of readers becomes wider, the document is made again. */

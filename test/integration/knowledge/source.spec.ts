@@ -240,10 +240,10 @@ describe('the readers of a source', () => {
     expect(await putDone('secret.txt', { ...changed, acl: { public: true } })).toMatchObject({
       result: 'changed',
     });
-    expect(
-      await putDone('secret.txt', { ...changed, acl: { users: [], groups: [] } }),
-    ).toMatchObject({ result: 'changed' });
+    const closed = { ...changed, acl: { users: [], groups: [] }, metadata: { year: 2027 } };
+    expect(await putDone('secret.txt', closed)).toMatchObject({ result: 'changed' });
     expect(await names(member.session)).toEqual([]);
+    expect(await attachmentsOf(owner.session, base)).toMatchObject([{ metadata: { year: 2027 } }]);
     expect(await putDone('secret.txt', { text: changed.text })).toMatchObject({
       result: 'unchanged',
     });
