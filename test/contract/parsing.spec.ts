@@ -680,7 +680,7 @@ describe('parsing', () => {
     expect(ended.get('lost.txt')).toEqual({
       status: FAILED,
       remark: expect.stringMatching(
-        /^The source file was not found for an hour: .* stored it, .* does not find it\. Ask the operator to check that both use the same DATA_DIR, then parse the document again\.$/,
+        /^The source file was not found for an hour: .* stored it, .* does not find it\. Ask the operator to check that both use the same DATA_DIR or STORAGE_URL, then parse the document again\.$/,
       ),
     });
   });
