@@ -86,6 +86,7 @@ describe('POST runs', () => {
       pendingInputs: [],
       approvals: {},
       toolEffects: {},
+      traceId: null,
       cumulativeUsage: { inputTokens: 0, outputTokens: 0, totalTokens: 0, cachedTokens: 0 },
       cost: null,
       contextUsed: null,
