@@ -378,6 +378,7 @@ describe('a browser of another site', () => {
       'x-ratelimit-reset-tokens',
       'x-request-id',
       'x-should-retry',
+      'x-trace-id',
     ]);
     expect(preflight).toMatchObject({
       status: 204,
