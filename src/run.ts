@@ -10,6 +10,7 @@ import { createApp } from './app.js';
 import type { Config } from './platform/config/index.js';
 import { IdentitySeed } from './identity/index.js';
 import type { InitialLogin } from './identity/index.js';
+import { SealedColumns } from './platform/database/index.js';
 import { reportUncaughtErrors, stopOnSignals } from './platform/observability/index.js';
 
 /** About 25 days, the longest delay that a timer accepts. */
@@ -22,6 +23,7 @@ export async function run(config: Config): Promise<void> {
   const seed = app.get(IdentitySeed);
   try {
     await app.init();
+    await app.get(SealedColumns).renew();
   } catch (error) {
     tellPassword(seed.takeInitialLogin());
     throw error;

@@ -37,7 +37,6 @@ import {
 import { RecoveryCode, SecondFactor } from './second-factor/second-factor.entity.js';
 import { SecondFactorRepository } from './second-factor/second-factor.repository.js';
 import { SecondFactorService } from './second-factor/second-factor.service.js';
-import { SecondFactorVault } from './second-factor/second-factor.vault.js';
 import { SecondStep } from './sign-in/second-step.service.js';
 import { ScimAddress } from './scim/scim.address.js';
 import { ScimController } from './scim/scim.controller.js';
@@ -142,7 +141,6 @@ import { UserService } from './user/user.service.js';
     Challenges,
     SecondFactorRepository,
     SecondFactorService,
-    SecondFactorVault,
     SecondStep,
     LoginService,
     SignInService,

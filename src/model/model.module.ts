@@ -14,8 +14,6 @@ import {
 import { UpstreamCalls } from './calls/upstream.calls.js';
 import { UpstreamHealth } from './calls/upstream.health.js';
 import { CompletionClient } from './completion/completion.client.js';
-import { CredentialRepository } from './credential.repository.js';
-import { CredentialRotation } from './credential.rotation.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { ModelFindings } from './model.findings.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
@@ -32,8 +30,6 @@ import { RerankClient } from './reranking/rerank.client.js';
   controllers: [ModelController, OfferedModelsController],
   providers: [
     CredentialVault,
-    CredentialRepository,
-    CredentialRotation,
     HostIdentity,
     ModelAdapters,
     ModelRepository,

@@ -1,10 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { CONFIG, TextSealer } from '../platform/config/index.js';
+import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
-import { columnName, containing, Database, TenantScoped } from '../platform/database/index.js';
+import {
+  columnName,
+  containing,
+  Database,
+  SealedColumns,
+  TenantScoped,
+} from '../platform/database/index.js';
+import type { SealedColumn } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import { Model, ModelKey, storedCategory } from './model.entity.js';
 import { idsOfKey, mayAny } from '../platform/access/index.js';
@@ -29,49 +36,31 @@ export class HostIdentity {
   }
 }
 
-/** The record that stores a credential, which can be read from nowhere else. */
-export interface CredentialPlace {
-  readonly tenantId: string;
-  readonly recordKind: string;
-  readonly recordId: number;
-}
-
-export function modelPlace(tenantId: string, recordId: number): CredentialPlace {
-  return { tenantId, recordKind: 'model', recordId };
-}
-
-export function modelKeyPlace(tenantId: string, recordId: number): CredentialPlace {
-  return { tenantId, recordKind: 'model_key', recordId };
-}
+/** The tables with credentials. */
+export type CredentialTable = 'model' | 'model_key';
 
 /** Encrypts credentials for the database, bound to their tenant and record. */
 @Injectable()
 export class CredentialVault {
-  private readonly sealer: TextSealer;
+  private readonly columns: Readonly<Record<CredentialTable, SealedColumn>>;
 
-  constructor(@Inject(CONFIG) config: Config) {
-    this.sealer = new TextSealer(config.encryptionKeys);
+  constructor(sealed: SealedColumns) {
+    this.columns = {
+      model: sealed.add('model', 'credential'),
+      model_key: sealed.add('model_key', 'credential'),
+    };
   }
 
-  /** The prefix of texts sealed with the previous key; undefined without a previous key. */
-  get previousPrefix(): string | undefined {
-    return this.sealer.previousPrefix;
+  seal(table: CredentialTable, tenantId: string, id: number, credential: string): string {
+    return this.columns[table].seal(tenantId, id, credential);
   }
 
-  seal(place: CredentialPlace, credential: string): string {
-    return this.sealer.seal(textOf(place), credential);
-  }
-
-  /** The credential. UnreadableCredentialError for a text of another place or key, or a changed one. */
-  open(place: CredentialPlace, sealed: string): string {
-    const credential = this.sealer.open(textOf(place), sealed);
+  /** The credential. UnreadableCredentialError for a text of another record or key, or a changed one. */
+  open(table: CredentialTable, tenantId: string, id: number, sealed: string): string {
+    const credential = this.columns[table].open(tenantId, id, sealed);
     if (credential === undefined) throw new UnreadableCredentialError();
     return credential;
   }
-}
-
-function textOf({ tenantId, recordKind, recordId }: CredentialPlace): string {
-  return `${tenantId}:${recordKind}:${recordId}`;
 }
 
 /** A further key as it is written. Without an id it is a new one; an empty apiKey keeps what is stored. */
@@ -118,7 +107,7 @@ export class ModelKeyRepository {
 
   /** The plain key. UnreadableCredentialError when it cannot be decrypted. */
   keyOf({ tenantId, id, credential }: ModelKey): string {
-    return this.vault.open(modelKeyPlace(tenantId, id), credential);
+    return this.vault.open('model_key', tenantId, id, credential);
   }
 
   private async insert(
@@ -137,7 +126,7 @@ export class ModelKeyRepository {
   }
 
   private sealed(tenantId: string, id: number, apiKey: string): string {
-    return this.vault.seal(modelKeyPlace(tenantId, id), apiKey);
+    return this.vault.seal('model_key', tenantId, id, apiKey);
   }
 }
 
@@ -311,7 +300,7 @@ export class ModelRepository {
     );
     if (!row) throw new Error('The sequence of model ids gave no number.');
     const { id } = row;
-    const credential = apiKey === '' ? null : this.vault.seal(modelPlace(tenantId, id), apiKey);
+    const credential = apiKey === '' ? null : this.vault.seal('model', tenantId, id, apiKey);
     await this.models.rows.insert({ ...values, id, tenantId, credential });
     return id;
   }
@@ -323,8 +312,7 @@ export class ModelRepository {
     change: ModelValues & Partial<Pick<Model, 'findings'>>,
     apiKey: string,
   ): Promise<void> {
-    const credential =
-      apiKey === '' ? undefined : this.vault.seal(modelPlace(tenantId, id), apiKey);
+    const credential = apiKey === '' ? undefined : this.vault.seal('model', tenantId, id, apiKey);
     await this.models.update(tenantId, id, { ...change, credential });
   }
 
@@ -334,7 +322,7 @@ export class ModelRepository {
       `UPDATE model SET credential = sealed.credential, update_time = now()
          FROM unnest($2::bigint[], $3::text[]) AS sealed (id, credential)
         WHERE model.tenant_id = $1 AND model.id = sealed.id`,
-      [tenantId, ids, ids.map((id) => this.vault.seal(modelPlace(tenantId, id), apiKey))],
+      [tenantId, ids, ids.map((id) => this.vault.seal('model', tenantId, id, apiKey))],
     );
   }
 
@@ -381,7 +369,7 @@ export class ModelRepository {
   /** The model's key, or undefined when it has none. UnreadableCredentialError when it cannot be decrypted. */
   keyOf(model: Model): string | undefined {
     if (model.credential === null) return undefined;
-    return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
+    return this.vault.open('model', model.tenantId, model.id, model.credential);
   }
 
   /** Counts what uses the models as they were, by their ids and by the names that no other model answers to. */

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, Database, TenantScoped } from '../platform/database/index.js';
+import {
+  acrossTenants,
+  Database,
+  SealedColumns,
+  TenantScoped,
+} from '../platform/database/index.js';
+import type { SealedColumn } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import { NoticeTarget } from './notice.entity.js';
 import type { NoticeDelivery, TargetKind } from './notice.entity.js';
@@ -64,8 +70,14 @@ const LAST = `
 @Injectable()
 export class NoticeRepository {
   readonly targets: TenantScoped<NoticeTarget>;
+  /** The secrets of webhooks, each bound to its address. */
+  readonly secrets: SealedColumn;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    sealed: SealedColumns,
+  ) {
+    this.secrets = sealed.add('notice_target', 'secret', { owner: 'address' });
     this.targets = new TenantScoped(database, NoticeTarget, msg`The address for notices`);
   }
 
@@ -88,23 +100,5 @@ export class NoticeRepository {
   async last(tenantId: string, targetIds: readonly number[]): Promise<Map<number, LastDelivery>> {
     const rows = await this.database.query<LastDelivery>(LAST, [tenantId, targetIds]);
     return new Map(rows.map((row) => [row.targetId, row]));
-  }
-
-  /** Webhooks whose secret begins with the prefix, in the order of their ids. */
-  async sealed(prefix: string, afterId: number, limit: number): Promise<NoticeTarget[]> {
-    return acrossTenants('secrets of webhooks', () =>
-      this.database.query<NoticeTarget>(
-        `SELECT id, tenant_id AS "tenantId", address, secret FROM notice_target
-          WHERE starts_with(secret, $1) AND id > $2 ORDER BY id LIMIT $3`,
-        [prefix, afterId, limit],
-      ),
-    );
-  }
-
-  async replaceSecret({ tenantId, id, secret }: NoticeTarget, sealed: string): Promise<void> {
-    await this.database.query(
-      'UPDATE notice_target SET secret = $4 WHERE tenant_id = $1 AND id = $2 AND secret = $3',
-      [tenantId, id, secret, sealed],
-    );
   }
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { requireUnlimitedKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import { CONFIG, TextSealer } from '../platform/config/index.js';
+import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { Database, isUniqueViolation } from '../platform/database/index.js';
 import { ConflictError, InvalidInputError } from '../platform/error/index.js';
@@ -16,7 +16,6 @@ import type { NewNoticeTargetDto, NoticeTargetListQuery } from './notice.dto.js'
 import { TARGET_KINDS } from './notice.entity.js';
 import type { TargetKind } from './notice.entity.js';
 import { NoticeRepository } from './notice.repository.js';
-import { placeOf } from './notice.worker.js';
 
 const MAX_TARGET_COUNT = 20;
 /** Standard Webhooks asks for 24 to 64 bytes. */
@@ -26,17 +25,13 @@ const MAILBOX = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/;
 /** Addresses of a tenant that are told when a share of a limit is used. */
 @Injectable()
 export class NoticeService {
-  private readonly sealer: TextSealer;
-
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly repository: NoticeRepository,
     private readonly database: Database,
     private readonly http: OutboundHttp,
     private readonly audit: AuditLog,
-  ) {
-    this.sealer = new TextSealer(config.encryptionKeys);
-  }
+  ) {}
 
   /** Mail is left out where the installation sends none. */
   get kinds(): TargetKind[] {
@@ -68,7 +63,7 @@ export class NoticeService {
     requireUnlimitedKey(caller, 'models', msg`models`);
     this.requireAddress(kind, address);
     const secret = kind === 'webhook' ? newSecret() : null;
-    const sealed = secret && this.sealer.seal(placeOf(tenantId, address), secret);
+    const sealed = secret && this.repository.secrets.seal(tenantId, address, secret);
     try {
       return await this.database.transaction(async () => {
         if ((await this.repository.targets.count(tenantId)) >= MAX_TARGET_COUNT) {

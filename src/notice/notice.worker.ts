@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { createTransport } from 'nodemailer';
 import { Webhook } from 'standardwebhooks';
-import { CONFIG, TextSealer } from '../platform/config/index.js';
+import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { inTenant } from '../platform/database/index.js';
 import { wireTime } from '../platform/http/index.js';
@@ -12,7 +12,6 @@ import type { DueDelivery } from './notice.repository.js';
 
 const ROUND_MS = 5_000;
 const MAX_CLAIMED_COUNT = 20;
-const BATCH_ROWS = 200;
 /** An attempt ends before another process may repeat it (CLAIM). */
 const TIMEOUTS = { connectMs: 5_000, idleMs: 15_000, totalMs: 20_000 };
 const SMTP_TIMEOUTS = { connectionTimeout: 5_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
@@ -26,30 +25,21 @@ const MAX_PAUSE_SECONDS = 4 * 3_600;
 /** The status with which a receiver wants no more (Standard Webhooks). */
 const GONE = 410;
 
-/** The place that the secret of a webhook is bound to. */
-export function placeOf(tenantId: string, address: string): string {
-  return `${tenantId}:notice_target:${address}`;
-}
-
 /**
  * Delivers what is in the outbox. A delivery is claimed for one attempt, so that two processes never make the same; after a crash
  * it is made again, with the same webhook-id.
  */
 @Injectable()
 export class NoticeWorker extends PeriodicRound {
-  private readonly sealer: TextSealer;
-
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly repository: NoticeRepository,
     private readonly http: OutboundHttp,
   ) {
     super(config, 'Failed to deliver notices', ROUND_MS);
-    this.sealer = new TextSealer(config.encryptionKeys);
   }
 
   override async round(ending: AbortSignal): Promise<void> {
-    await this.renewSecrets();
     while (!ending.aborted) {
       const due = await this.repository.claim(MAX_CLAIMED_COUNT);
       await Promise.all(due.map((one) => inTenant(one.tenantId, () => this.deliver(one, ending))));
@@ -74,7 +64,7 @@ export class NoticeWorker extends PeriodicRound {
 
   private async post(delivery: DueDelivery, ending: AbortSignal): Promise<void> {
     const { id, tenantId, address, secret } = delivery;
-    const key = this.sealer.open(placeOf(tenantId, address), secret ?? '');
+    const key = this.repository.secrets.open(tenantId, address, secret ?? '');
     if (key === undefined)
       throw new Error('The secret cannot be decrypted. Add the webhook again.');
     const sentTime = new Date();
@@ -116,24 +106,6 @@ export class NoticeWorker extends PeriodicRound {
     } finally {
       clearTimeout(timer);
       transport.close();
-    }
-  }
-
-  /** Encrypts with the current key what the previous one had encrypted. Finds nothing after the first round. */
-  private async renewSecrets(): Promise<void> {
-    const { previousPrefix: prefix } = this.sealer;
-    if (prefix === undefined) return;
-    for (let lastId = 0; ;) {
-      const rows = await this.repository.sealed(prefix, lastId, BATCH_ROWS);
-      for (const row of rows) {
-        const place = placeOf(row.tenantId, row.address);
-        const plain = this.sealer.open(place, row.secret ?? '');
-        if (plain === undefined) continue;
-        const sealed = this.sealer.seal(place, plain);
-        await inTenant(row.tenantId, () => this.repository.replaceSecret(row, sealed));
-      }
-      lastId = rows.at(-1)?.id ?? lastId;
-      if (rows.length < BATCH_ROWS) return;
     }
   }
 }

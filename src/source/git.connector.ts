@@ -15,9 +15,9 @@ import { isRefused, UploadEngine } from '../platform/storage/index.js';
 import { USER_AGENT } from './fetch.js';
 import { DEFAULT_PAGES } from './source.dto.js';
 import type { SourceSettings } from './source.entity.js';
+import { SourceRepository } from './source.repository.js';
 import { SourceService } from './source.service.js';
 import type { ConnectorRun } from './source.service.js';
-import { SourceVault } from './source.vault.js';
 
 const TIMEOUTS: OutboundTimeouts = { connectMs: 10_000, idleMs: 60_000, totalMs: 30 * 60_000 };
 /** Bytes that a repository may send; they are in memory at once. */
@@ -36,7 +36,7 @@ export class GitConnector {
     private readonly sources: SourceService,
     private readonly uploads: UploadEngine,
     private readonly http: OutboundHttp,
-    private readonly vault: SourceVault,
+    private readonly repository: SourceRepository,
   ) {}
 
   /** False if a limit has left files out. */
@@ -63,7 +63,8 @@ export class GitConnector {
     { address = '', branch = null }: SourceSettings,
     gitdir: string,
   ): Promise<string> {
-    const token = this.vault.open(source);
+    const { tenantId, id, secret } = source;
+    const token = secret === null ? undefined : this.repository.tokens.open(tenantId, id, secret);
     let isAsked = false;
     try {
       await git.init({ fs, gitdir, bare: true });

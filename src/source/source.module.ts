@@ -14,7 +14,6 @@ import { KnowledgeSource, SourceReader, SourceRun } from './source.entity.js';
 import { SourceRepository } from './source.repository.js';
 import { SourceRunner } from './source.runner.js';
 import { SourceService } from './source.service.js';
-import { SourceVault } from './source.vault.js';
 
 /** Places outside of Plinth whose documents are kept in knowledge bases. */
 @Module({
@@ -33,7 +32,6 @@ import { SourceVault } from './source.vault.js';
     SourceRepository,
     SourceRunner,
     SourceService,
-    SourceVault,
     WebFetch,
   ],
 })

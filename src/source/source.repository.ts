@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { Like, Raw } from 'typeorm';
+import { Raw } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
-import { acrossTenants, Database, inTenant, TenantScoped } from '../platform/database/index.js';
+import {
+  acrossTenants,
+  Database,
+  inTenant,
+  SealedColumns,
+  TenantScoped,
+} from '../platform/database/index.js';
+import type { SealedColumn } from '../platform/database/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import type { Attachment } from '../attach/index.js';
@@ -57,8 +64,14 @@ const STALE = `document.tenant_id = $1 AND document.source_id = $2
 export class SourceRepository {
   readonly sources: TenantScoped<KnowledgeSource>;
   readonly runs: TenantScoped<SourceRun>;
+  /** The tokens of connectors. */
+  readonly tokens: SealedColumn;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    sealed: SealedColumns,
+  ) {
+    this.tokens = sealed.add('knowledge_source', 'secret');
     this.sources = new TenantScoped(database, KnowledgeSource, msg`The source`);
     this.runs = new TenantScoped(database, SourceRun, msg`The run`);
   }
@@ -284,18 +297,6 @@ export class SourceRepository {
           ORDER BY source.id LIMIT ${MAX_SCHEDULED}`,
       ),
     );
-  }
-
-  /** Sources whose token the key with the prefix has encrypted. */
-  async sealedWith(prefix: string): Promise<KnowledgeSource[]> {
-    return acrossTenants('tokens under the previous key', () =>
-      this.sources.rows.find({ where: { secret: Like(`${prefix}%`) }, take: MAX_SCHEDULED }),
-    );
-  }
-
-  /** Replaces a sealed token, unless it has changed since. */
-  async replaceSecret(tenantId: string, id: number, before: string, after: string): Promise<void> {
-    await this.sources.rows.update({ tenantId, id, secret: before }, { secret: after });
   }
 
   async unclaimedRuns(): Promise<Pick<SourceRun, 'id' | 'tenantId'>[]> {

@@ -39,7 +39,6 @@ import { SourceRepository } from './source.repository.js';
 import type { SourceDocument } from './source.repository.js';
 import { RemovalView, KnowledgeSourceView, StoredDocumentView } from './source.view.js';
 import type { BegunRunView } from './source.view.js';
-import { SourceVault } from './source.vault.js';
 
 /** The job of a run of a connector. */
 export const SOURCE_JOB = 'source.run';
@@ -98,7 +97,6 @@ export class SourceService {
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly queue: JobQueue,
-    private readonly vault: SourceVault,
   ) {}
 
   async list(caller: Caller, knowledgeId: number): Promise<KnowledgeSourceView[]> {
@@ -466,7 +464,9 @@ export class SourceService {
       const source = await this.repository.make(caller, knowledgeId, name, kind);
       if (source.kind !== kind) throw new OtherKindError(name, source.kind);
       const { id } = source;
-      const secret = body.token ? this.vault.seal(source, body.token) : keptSecret(source, address);
+      const secret = body.token
+        ? this.repository.tokens.seal(tenantId, id, body.token)
+        : tokenChange(source, address);
       const change = { settings, cron, timeZone, secret, userId: userId || null };
       await this.repository.sources.update(tenantId, id, change);
       const action = isNew ? 'create' : 'update';
@@ -565,11 +565,11 @@ function connectorSettings(body: ConnectorBody): KnowledgeSource['settings'] {
   return { address, branch, folder: folder.replace(/^\/+|\/+$/g, ''), patterns, maxPages };
 }
 
-/** A stored token never goes to another server. */
-function keptSecret({ secret, settings }: KnowledgeSource, address: string): string | null {
+/** The change of a token that was not entered: none, but a stored token never goes to another server. */
+function tokenChange({ settings }: KnowledgeSource, address: string): null | undefined {
   const { address: before } = settings;
   const isSame = before !== undefined && new URL(before).origin === new URL(address).origin;
-  return isSame ? secret : null;
+  return isSame ? undefined : null;
 }
 
 /** Throws InvalidScheduleError. */

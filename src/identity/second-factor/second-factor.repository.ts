@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { acrossTenants, Database, TenantScoped } from '../../platform/database/index.js';
+import { Database, TenantScoped } from '../../platform/database/index.js';
 import { msg } from '../../platform/message/index.js';
 import { SecondFactor } from './second-factor.entity.js';
 import type { FactorKind } from './second-factor.entity.js';
@@ -11,13 +11,6 @@ export interface FactorState {
   readonly recoveryCodes: number;
   /** Whether a role of the user requires a second factor. */
   readonly isRequired: boolean;
-}
-
-export interface SealedFactor {
-  readonly id: number;
-  readonly tenantId: string;
-  readonly userId: number;
-  readonly secret: string;
 }
 
 const STATE = `
@@ -77,24 +70,6 @@ export class SecondFactorRepository {
     await this.database.query(
       'INSERT INTO recovery_code (tenant_id, user_id, digest) SELECT $1, $2, unnest($3::text[])',
       [tenantId, userId, [...digests]],
-    );
-  }
-
-  /** Secrets of all tenants under the previous key, by id. */
-  async sealed(prefix: string, afterId: number, limit: number): Promise<SealedFactor[]> {
-    return acrossTenants('rotation of second factors', () =>
-      this.database.query<SealedFactor>(
-        `SELECT id, tenant_id AS "tenantId", user_id AS "userId", secret FROM second_factor
-          WHERE id > $1 AND starts_with(secret, $2) ORDER BY id LIMIT $3`,
-        [afterId, prefix, limit],
-      ),
-    );
-  }
-
-  async replaceSecret({ tenantId, id }: SealedFactor, secret: string): Promise<void> {
-    await this.database.query(
-      'UPDATE second_factor SET secret = $3 WHERE tenant_id = $1 AND id = $2',
-      [tenantId, id, secret],
     );
   }
 }

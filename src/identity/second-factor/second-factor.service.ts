@@ -5,7 +5,8 @@ import type { Caller } from '../../platform/access/index.js';
 import type { AuditActor } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant } from '../../platform/database/index.js';
+import { inTenant, SealedColumns } from '../../platform/database/index.js';
+import type { SealedColumn } from '../../platform/database/index.js';
 import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
 import { currentRequest } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -34,7 +35,6 @@ import type { FactorKind, SecondFactor } from './second-factor.entity.js';
 import { StepExpiredError, WrongConfirmationError } from './second-factor.errors.js';
 import { SecondFactorRepository } from './second-factor.repository.js';
 import type { FactorState } from './second-factor.repository.js';
-import { SecondFactorVault } from './second-factor.vault.js';
 import { enrolmentAddress, randomSecret, stepOf } from './totp.js';
 import {
   assertedCounter,
@@ -60,9 +60,12 @@ type Proof = Pick<SecondStepDto, 'code' | 'credential'>;
 /** The second factors of users with passwords: enrolment, proof, recovery codes and removal. */
 @Injectable()
 export class SecondFactorService {
+  /** The secrets of authenticator apps. */
+  private readonly secrets: SealedColumn;
+
   constructor(
     private readonly rows: SecondFactorRepository,
-    private readonly vault: SecondFactorVault,
+    sealed: SealedColumns,
     private readonly challenges: Challenges,
     private readonly users: UserRepository,
     private readonly profiles: ProfileService,
@@ -71,7 +74,9 @@ export class SecondFactorService {
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  ) {
+    this.secrets = sealed.add('second_factor', 'secret', { owner: 'user_id' });
+  }
 
   // The second step of a sign-in
 
@@ -119,10 +124,9 @@ export class SecondFactorService {
     const expiresIn = secondsLeft(challenge);
     if (kind === 'totp') {
       const secret = randomSecret();
-      const sealed = this.vault.seal(tenantId, userId, secret);
       const token = await this.challenges.keep({
         ...challenge,
-        secret: sealed,
+        secret: this.secrets.seal(tenantId, userId, secret),
         webauthn: undefined,
       });
       const address = enrolmentAddress(secret, userName);
@@ -312,7 +316,7 @@ export class SecondFactorService {
       return isRight ? 'recovery' : undefined;
     }
     for (const { id, secret } of await this.rows.of(tenantId, userId)) {
-      const plain = secret && this.vault.open(tenantId, userId, secret);
+      const plain = secret && this.secrets.open(tenantId, userId, secret);
       const step = plain ? stepOf(plain, code) : undefined;
       if (step !== undefined && (await this.rows.use(tenantId, id, step))) return 'totp';
     }
@@ -341,9 +345,11 @@ export class SecondFactorService {
     { code, credential }: Proof,
   ): Promise<(Partial<SecondFactor> & Pick<SecondFactor, 'kind'>) | undefined> {
     if (secret !== undefined) {
-      const plain = this.vault.open(tenantId, userId, secret) ?? '';
+      const plain = this.secrets.open(tenantId, userId, secret) ?? '';
       const counter = stepOf(plain, code?.replaceAll(/\s/g, '') ?? '');
-      return counter === undefined ? undefined : { kind: 'totp', secret, counter };
+      if (counter === undefined) return undefined;
+      // Encrypted again, because the key may have changed since the enrolment began.
+      return { kind: 'totp', secret: this.secrets.seal(tenantId, userId, plain), counter };
     }
     const site = this.site();
     if (!site || webauthn === undefined || !credential) return undefined;

@@ -102,9 +102,22 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     const { refresh_token: next } = tokens;
     if (next !== undefined && next !== token) {
       const after = this.vault.seal(tenantId, 'sso_identity', id, next);
-      await this.rows.replaceToken(tenantId, id, { before: refreshToken, after });
+      if (!(await this.rows.replaceToken(tenantId, id, { before: refreshToken, after }))) {
+        await this.replaceRenewed(due, token, after);
+      }
     }
     // A new id token is optional (OpenID Connect Core 1.0, 12.2).
     await this.users.refreshGroups(provider, due, tokens.claims() ?? {});
+  }
+
+  /** Replaces the token where a change of SECRET_KEY has encrypted it again meanwhile; a sign-in has stored another one, which stays. */
+  private async replaceRenewed(
+    { tenantId, id }: DueIdentity,
+    token: string,
+    after: string,
+  ): Promise<void> {
+    const before = (await this.rows.identities.findOne(tenantId, { id }))?.refreshToken;
+    if (!before || this.vault.open(tenantId, 'sso_identity', id, before) !== token) return;
+    await this.rows.replaceToken(tenantId, id, { before, after });
   }
 }

@@ -22,12 +22,6 @@ export interface DueIdentity {
   readonly refreshToken: string;
 }
 
-export interface SealedSecret {
-  readonly id: number;
-  readonly tenantId: string;
-  readonly secret: string;
-}
-
 const PUBLIC_ID = 'sso_provider_public_id';
 
 /** Marks and answers identities that were not checked for the interval; another process takes others. */
@@ -130,16 +124,17 @@ export class SsoRepository {
     );
   }
 
-  /** `keepToken` unless a sign-in has stored another token meanwhile. */
+  /** Replaces the token; false if another one is stored meanwhile. */
   async replaceToken(
     tenantId: string,
     id: number,
     tokens: { readonly before: string; readonly after: string },
-  ): Promise<void> {
-    await this.database.query(
-      'UPDATE sso_identity SET refresh_token = $4 WHERE tenant_id = $1 AND id = $2 AND refresh_token = $3',
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      'UPDATE sso_identity SET refresh_token = $4 WHERE tenant_id = $1 AND id = $2 AND refresh_token = $3 RETURNING id',
       [tenantId, id, tokens.before, tokens.after],
     );
+    return rows.length > 0;
   }
 
   async addSession(tenantId: string, session: Omit<SsoSession, 'tenantId'>): Promise<void> {
@@ -194,39 +189,5 @@ export class SsoRepository {
       tenantId,
       on,
     ]);
-  }
-
-  /** Client secrets under the previous key, by id. */
-  async sealedSecrets(prefix: string, afterId: number, limit: number): Promise<SealedSecret[]> {
-    return acrossTenants('rotation of client secrets', () =>
-      this.database.query<SealedSecret>(
-        `SELECT id, tenant_id AS "tenantId", client_secret AS secret FROM sso_provider
-        WHERE id > $1 AND starts_with(client_secret, $2) ORDER BY id LIMIT $3`,
-        [afterId, prefix, limit],
-      ),
-    );
-  }
-
-  /** Refresh tokens under the previous key, by id. */
-  async sealedTokens(prefix: string, afterId: number, limit: number): Promise<SealedSecret[]> {
-    return acrossTenants('rotation of refresh tokens', () =>
-      this.database.query<SealedSecret>(
-        `SELECT id, tenant_id AS "tenantId", refresh_token AS secret FROM sso_identity
-        WHERE id > $1 AND starts_with(refresh_token, $2) ORDER BY id LIMIT $3`,
-        [afterId, prefix, limit],
-      ),
-    );
-  }
-
-  /** Replaces the secret unless the row has another one meanwhile. */
-  async replaceSecret(
-    tenantId: string,
-    id: number,
-    secrets: { readonly before: string; readonly after: string },
-  ): Promise<void> {
-    await this.database.query(
-      'UPDATE sso_provider SET client_secret = $4 WHERE tenant_id = $1 AND id = $2 AND client_secret = $3',
-      [tenantId, id, secrets.before, secrets.after],
-    );
   }
 }

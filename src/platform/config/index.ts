@@ -5,6 +5,5 @@ export type { Config } from './config.js';
 export { ConfigModule } from './config.module.js';
 export { dataDirProblem } from './data-dir.js';
 export { hideVariables } from './hide-variables.js';
-export { TextSealer } from './text-sealer.js';
 export { variableGroups, variables } from './config.schema.js';
 export type { Variable } from './variable.js';

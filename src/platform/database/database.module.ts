@@ -12,6 +12,7 @@ import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
 import { migrate } from './migrations.js';
 import type { StatementObserver } from './pool.js';
+import { SealedColumns } from './sealed-columns.js';
 import { STATEMENT_LIMIT, withStatementLimit } from './statement-limit.js';
 import { shortageOf } from './violation.js';
 import { TenantCheck } from './tenant-check.js';
@@ -87,8 +88,9 @@ export class DatabaseModule implements OnApplicationShutdown {
             storeOverride ?? (config.embedded ? openEmbedded(config.DATA_DIR) : undefined),
         },
         Database,
+        SealedColumns,
       ],
-      exports: [Database, EMBEDDED_STORE],
+      exports: [Database, EMBEDDED_STORE, SealedColumns],
     };
   }
 

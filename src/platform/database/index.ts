@@ -36,6 +36,8 @@ export {
   isUniqueViolation,
   unavailableError,
 } from './violation.js';
+export { SealedColumns } from './sealed-columns.js';
+export type { SealedColumn, SealedCount } from './sealed-columns.js';
 export { columnName } from './snake-naming.strategy.js';
 export { storableJson } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';

@@ -18,12 +18,4 @@ export class SigningKeyRepository {
     );
     return row?.sealed ?? fresh;
   }
-
-  /** Replaces the text unless another process has done so meanwhile. */
-  async replace(name: string, before: string, after: string): Promise<void> {
-    await this.database.query(
-      'UPDATE signing_key SET sealed = $3 WHERE name = $1 AND sealed = $2',
-      [name, before, after],
-    );
-  }
 }

@@ -1,8 +1,10 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { CONFIG, TextSealer } from '../config/index.js';
+import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { SealedColumns } from '../database/index.js';
+import type { SealedColumn } from '../database/index.js';
 import { SigningKeyRepository } from './signing-key.repository.js';
 
 const NAME = 'file-address';
@@ -15,19 +17,24 @@ const KEY_BYTES = 32;
 @Injectable()
 export class SigningKey implements OnApplicationBootstrap {
   private readonly logger = new Logger(SigningKey.name);
-  private readonly sealer: TextSealer;
+  private readonly sealed: SealedColumn;
   private readonly encryptionKey: Buffer;
   private loading: Promise<Buffer> | undefined;
 
   constructor(
     private readonly keys: SigningKeyRepository,
+    sealed: SealedColumns,
     @Inject(CONFIG) config: Config,
   ) {
-    this.sealer = new TextSealer(config.encryptionKeys);
+    this.sealed = sealed.add('signing_key', 'sealed', {
+      key: 'name',
+      type: 'text',
+      hasTenant: false,
+    });
     this.encryptionKey = config.encryptionKeys.current;
   }
 
-  /** Reads the key at each start, so that it is encrypted again while SECRET_KEY_PREVIOUS is set. */
+  /** Reads the key at each start, so that one that cannot be decrypted is logged then. */
   async onApplicationBootstrap(): Promise<void> {
     await this.get();
   }
@@ -42,14 +49,9 @@ export class SigningKey implements OnApplicationBootstrap {
   }
 
   private async load(): Promise<Buffer> {
-    const fresh = this.sealer.seal(NAME, randomBytes(KEY_BYTES).toString('base64url'));
-    const sealed = await this.keys.readOrInsert(NAME, fresh);
-    const key = this.sealer.open(NAME, sealed);
+    const fresh = this.sealed.seal(null, NAME, randomBytes(KEY_BYTES).toString('base64url'));
+    const key = this.sealed.open(null, NAME, await this.keys.readOrInsert(NAME, fresh));
     if (key === undefined) return this.substitute();
-    const { previousPrefix } = this.sealer;
-    if (previousPrefix !== undefined && sealed.startsWith(previousPrefix)) {
-      await this.keys.replace(NAME, sealed, this.sealer.seal(NAME, key));
-    }
     return Buffer.from(key, 'base64url');
   }
 

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
-import { loadConfig } from '../../../src/platform/config/index.js';
-import { Database } from '../../../src/platform/database/index.js';
+import { Database, SealedColumns } from '../../../src/platform/database/index.js';
 import { ModelResolver } from '../../../src/model/index.js';
 import { canary } from '../../support/canary.js';
 import { OpenChat } from '../../support/chat.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { columnOf } from '../../support/secret-keys.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -30,8 +30,6 @@ interface Diagnosis {
 }
 
 const TENANT = '000000';
-const KEY = 'test-secret-key-of-at-least-32-characters';
-const NEXT_KEY = 'next-secret-key-of-at-least-32-characters';
 
 describe('model credentials', () => {
   let plinth: Plinth;
@@ -92,9 +90,8 @@ describe('model credentials', () => {
   }
 
   async function storedKey(id: number): Promise<string> {
-    const { CredentialVault, modelPlace } = await import('../../../src/model/model.repository.js');
-    const vault = new CredentialVault(loadConfig({ SECRET_KEY: KEY }));
-    return vault.open(modelPlace(TENANT, id), (await stored(id)) ?? '');
+    const column = columnOf(plinth.app.get(SealedColumns), 'model');
+    return column.open(TENANT, id, (await stored(id)) ?? '') ?? '';
   }
 
   /** Writes past the service, as somebody with access to the database could. */
@@ -251,33 +248,6 @@ describe('model credentials', () => {
         ['credential-change', {}],
         ['create', expect.objectContaining({ category: 'chat' })],
       ]);
-    });
-
-    it('is sealed anew with the current key at the start, in batches, and keeps what cannot be read', async () => {
-      const keys = Array.from({ length: 3 }, (_, index) => canary.plant(`rotated-${index}`));
-      const models = [];
-      for (const apiKey of keys) models.push(await create({ apiKey }));
-      const lost = await create({ apiKey: canary.plant('lost') });
-      const broken = `${(await stored(lost.id))?.slice(0, -2)}AA`;
-      await overwrite(lost.id, broken);
-      const { CredentialRepository } = await import('../../../src/model/credential.repository.js');
-      const { CredentialRotation } = await import('../../../src/model/credential.rotation.js');
-      const { CredentialVault, modelPlace } =
-        await import('../../../src/model/model.repository.js');
-      const config = loadConfig({ SECRET_KEY: NEXT_KEY, SECRET_KEY_PREVIOUS: KEY });
-      const vault = new CredentialVault(config);
-      const rotate = (): Promise<void> =>
-        new CredentialRotation(new CredentialRepository(database), vault).onApplicationBootstrap();
-      await Promise.all([rotate(), rotate()]);
-      const next = new CredentialVault(loadConfig({ SECRET_KEY: NEXT_KEY }));
-      for (const [index, { id }] of models.entries()) {
-        const sealed = await stored(id);
-        expect(next.open(modelPlace(TENANT, id), sealed ?? '')).toBe(keys[index]);
-      }
-      expect(await stored(lost.id)).toBe(broken);
-      const revision = await plinth.app.get(TenantRevision).current(TENANT);
-      await rotate();
-      expect(await plinth.app.get(TenantRevision).current(TENANT)).toBe(revision);
     });
   });
 

@@ -6,15 +6,16 @@ import { UpstreamHealth } from '../../../src/model/calls/upstream.health.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { UsageLedger } from '../../../src/usage/usage.ledger.js';
-import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
+import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
-import { Database } from '../../../src/platform/database/index.js';
+import { Database, SealedColumns } from '../../../src/platform/database/index.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { canary } from '../../support/canary.js';
 import { sendChat } from '../../support/chat.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { columnOf } from '../../support/secret-keys.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -35,8 +36,6 @@ const BROKEN = 'sim--status-503';
 const GOOD = 'sim--chunks-3';
 /** Of two models. */
 const EMBEDDING = 'sim-embed-8';
-const SECRET = 'test-secret-key-of-at-least-32-characters';
-const NEXT_SECRET = 'next-secret-key-of-at-least-32-characters';
 let simulator: Simulator;
 let plinth: Plinth;
 let admin: Session;
@@ -423,14 +422,10 @@ describe('further keys of a model', () => {
     expect((await admin.put('/system/model', moved)).code).toBe(200);
   });
 
-  it('are sealed for their own record, and anew when the encryption key changes', async () => {
+  it('are sealed for their own record', async () => {
     const [key] = keys();
     const { data } = await save({ keys: [key] });
     const id = data.keys[0]?.id ?? 0;
-    const { CredentialRepository } = await import('../../../src/model/credential.repository.js');
-    const { CredentialRotation } = await import('../../../src/model/credential.rotation.js');
-    const { CredentialVault, modelKeyPlace, modelPlace } =
-      await import('../../../src/model/model.repository.js');
     const database = plinth.app.get(Database);
     const stored = async (): Promise<string> => {
       const [row] = await database.query<{ credential: string }>(
@@ -439,15 +434,8 @@ describe('further keys of a model', () => {
       );
       return row?.credential ?? '';
     };
-    const vault = new CredentialVault(loadConfig({ SECRET_KEY: SECRET }));
-    expect(vault.open(modelKeyPlace(TENANT, id), await stored())).toBe(key?.apiKey);
-    const sealed = await stored();
-    expect(() => vault.open(modelPlace(TENANT, id), sealed)).toThrow();
-    const changed = loadConfig({ SECRET_KEY: NEXT_SECRET, SECRET_KEY_PREVIOUS: SECRET });
-    const next = new CredentialVault(changed);
-    const rotation = new CredentialRotation(new CredentialRepository(database), next);
-    await rotation.onApplicationBootstrap();
-    const renewed = new CredentialVault(loadConfig({ SECRET_KEY: NEXT_SECRET }));
-    expect(renewed.open(modelKeyPlace(TENANT, id), await stored())).toBe(key?.apiKey);
+    const sealed = plinth.app.get(SealedColumns);
+    expect(columnOf(sealed, 'model_key').open(TENANT, id, await stored())).toBe(key?.apiKey);
+    expect(columnOf(sealed, 'model').open(TENANT, id, await stored())).toBeUndefined();
   });
 });

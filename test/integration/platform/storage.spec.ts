@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { TenantLifecycle } from '../../../src/platform/access/index.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
-import { Database } from '../../../src/platform/database/index.js';
+import { Database, SealedColumns } from '../../../src/platform/database/index.js';
 import { signFile } from '../../../src/platform/storage/file-address.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';
 import { done } from '../../support/people.js';
@@ -223,8 +223,13 @@ describe('files', () => {
 
     it('stays valid when SECRET_KEY changes', async () => {
       const key = await plinth.app.get(SigningKey).get();
-      const keyWith = (environment: Record<string, string>): Promise<Buffer> =>
-        new SigningKey(new SigningKeyRepository(database), loadConfig(environment)).get();
+      const keyWith = async (environment: Record<string, string>): Promise<Buffer> => {
+        const config = loadConfig(environment);
+        const sealed = new SealedColumns(database, config);
+        const signingKey = new SigningKey(new SigningKeyRepository(database), sealed, config);
+        await sealed.renew();
+        return signingKey.get();
+      };
       const lost = await keyWith({ SECRET_KEY: NEXT_KEY });
       expect(lost).toHaveLength(32);
       expect(lost).not.toEqual(key);

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { keyId } from './config.js';
-import type { Config } from './config.js';
+import { keyId } from '../config/index.js';
+import type { Config } from '../config/index.js';
 
 const VERSION = 'v1';
 const CIPHER = 'aes-256-gcm';
