@@ -4,10 +4,22 @@ import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/
 import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersArray, AnswersPage, IdPipe } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { ExplainQuery, GrantedQuery, ReplaceGrantsBody, SubjectQuery } from './access.dto.js';
+import {
+  ExplainQuery,
+  GrantedQuery,
+  RecordQuery,
+  ReplaceGrantsBody,
+  SubjectQuery,
+} from './access.dto.js';
 import { AccessService } from './access.service.js';
-import { AccessView, ExplanationView, GrantedRecordView, SubjectView } from './access.view.js';
-import { MAY_GRANT, readType, RESOURCE_TYPES } from './grant.rules.js';
+import {
+  AccessRecordView,
+  AccessView,
+  ExplanationView,
+  GrantedRecordView,
+  SubjectView,
+} from './access.view.js';
+import { MAY_ADMINISTER, MAY_GRANT, readType, RESOURCE_TYPES } from './grant.rules.js';
 
 @ApiTags('access')
 @Controller('access')
@@ -16,13 +28,27 @@ export class AccessController {
 
   /** The users, roles and groups of the tenant that can be granted access, at most 100; `name` finds further ones. */
   @Get('subjects')
-  @RequirePermission(MAY_GRANT)
+  @RequirePermission(MAY_GRANT, MAY_ADMINISTER)
   @AnswersArray(SubjectView)
   subjects(@CurrentCaller() caller: Caller, @Query() query: SubjectQuery): Promise<SubjectView[]> {
     return this.access.subjects(caller, query);
   }
 
-  /** The records that a subject is granted: of the caller's own subjects all, of others those that the caller manages. */
+  /** All knowledge bases, agents and models of the tenant by name, without their contents. Each call is in the audit log. */
+  @Get('records')
+  @RequirePermission(MAY_ADMINISTER)
+  @AnswersPage(AccessRecordView)
+  records(
+    @CurrentCaller() caller: Caller,
+    @Query() query: RecordQuery,
+  ): Promise<Page<AccessRecordView>> {
+    return this.access.records(caller, query);
+  }
+
+  /**
+   * The records that a subject is granted: of the caller's own subjects all, of others those that the caller manages; all with
+   * access:administer.
+   */
   @Get('list')
   @LoginOnly()
   @AnswersPage(GrantedRecordView)
@@ -33,7 +59,10 @@ export class AccessController {
     return this.access.granted(caller, query);
   }
 
-  /** The grants by which a user reaches a record, and what is missing. Of other users only for a record that the caller manages. */
+  /**
+   * The grants by which a user reaches a record, and what is missing. Of other users only for a record that the caller manages,
+   * or with access:administer.
+   */
   @Get('explain')
   @LoginOnly()
   @Answers(ExplanationView)
@@ -41,9 +70,12 @@ export class AccessController {
     return this.access.explain(caller, query);
   }
 
-  /** Who may use, read, write and manage a record. The caller needs its level manage; of a document, write on its base. */
+  /**
+   * Who may use, read, write and manage a record. The caller needs its level manage or access:administer; of a document, write on
+   * its base.
+   */
   @Get(':resourceType/:id')
-  @RequirePermission(MAY_GRANT)
+  @RequirePermission(MAY_GRANT, MAY_ADMINISTER)
   @ApiParam({ name: 'resourceType', enum: RESOURCE_TYPES })
   @Answers(AccessView)
   get(
@@ -55,11 +87,12 @@ export class AccessController {
   }
 
   /**
-   * Replaces the grants of a record; they count from the next call on. The caller needs its level manage, and access:publish to
-   * add or change that of the tenant. The grants of a document are its readers, for which write on its base is enough.
+   * Replaces the grants of a record; they count from the next call on. The caller needs its level manage or access:administer, and
+   * access:publish to add or change that of the tenant. The grants of a document are its readers, for which write on its base is
+   * enough.
    */
   @Put(':resourceType/:id')
-  @RequirePermission(MAY_GRANT)
+  @RequirePermission(MAY_GRANT, MAY_ADMINISTER)
   @ApiParam({ name: 'resourceType', enum: RESOURCE_TYPES })
   @Answers(AccessView)
   replace(

@@ -1,6 +1,7 @@
 import { ArrayMaxSize, IsArray, ValidateIf } from 'class-validator';
 import { ApiProperty } from '@nestjs/swagger';
 import {
+  Flag,
   Id,
   Input,
   Nested,
@@ -58,6 +59,17 @@ export class GrantedQuery extends Input({
     description: 'Of a user: with what their roles and groups have. Absent: the caller',
   }),
   type: OneOf(REACHED_TYPES, { optional: true }),
+}) {}
+
+export class RecordQuery extends Input({
+  ...pageFields('type', 'id', 'name', 'ownerName', 'grantCount'),
+  name: Text({ optional: true, max: 64, description: 'Part of the name' }),
+  type: OneOf(REACHED_TYPES, { optional: true }),
+  unmanaged: Flag({
+    optional: true,
+    description:
+      'true: those without a manager, because their owners were deleted or disabled. Models are administered by permission and never among them',
+  }),
 }) {}
 
 export class ExplainQuery extends Input({

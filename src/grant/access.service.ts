@@ -1,13 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { isSuperAdmin, mayAny, requireWithinKey } from '../platform/access/index.js';
+import { idsOfKey, isSuperAdmin, mayAny, requireWithinKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { localized, orderOf, Page, rowsOf } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { AccessChange, UserCallers } from '../identity/index.js';
-import type { ExplainQuery, GrantedQuery, GrantInput, SubjectQuery } from './access.dto.js';
+import type {
+  ExplainQuery,
+  GrantedQuery,
+  GrantInput,
+  RecordQuery,
+  SubjectQuery,
+} from './access.dto.js';
 import {
+  AccessRecordView,
   AccessView,
   ExplanationView,
   GrantedRecordView,
@@ -21,6 +29,8 @@ import {
   LevelNeededError,
   levelName,
   LEVELS,
+  MAY_ADMINISTER,
+  mayAdminister,
   NoListError,
   NoManagerError,
   REACHED_TYPES,
@@ -33,7 +43,7 @@ import {
   UnsuitableLevelError,
   userSubject,
 } from './grant.rules.js';
-import type { ResourceType } from './grant.rules.js';
+import type { ReachedType, ResourceType } from './grant.rules.js';
 
 /** Subjects that a search answers. */
 const MAX_FOUND_SUBJECTS = 100;
@@ -42,6 +52,11 @@ const MAX_FOUND_SUBJECTS = 100;
 type GrantedRecord = Pick<ReachedRecord, 'id' | 'name'> &
   Partial<Pick<StoredDocument, 'restricted'>>;
 
+/** A record whose grants the caller may see and change; `byPermission`: as an administrator, whom no grant lets manage it. */
+interface ManagedRecord extends GrantedRecord {
+  readonly byPermission: boolean;
+}
+
 /** Who may reach what: reads and replaces the grants of a record, and explains them. */
 @Injectable()
 export class AccessService {
@@ -49,14 +64,18 @@ export class AccessService {
     private readonly grants: GrantRepository,
     private readonly users: UserCallers,
     private readonly change: AccessChange,
+    private readonly audit: AuditLog,
   ) {}
 
-  /** The grants of a record that the caller manages. */
+  /** The grants of a record that the caller manages or administers. */
   async get(caller: Caller, type: ResourceType, id: number): Promise<AccessView> {
-    return this.view(caller, type, await this.managed(caller, type, id));
+    const { byPermission, ...record } = await this.managed(caller, type, id);
+    const view = await this.view(caller, type, record);
+    if (byPermission) await this.auditView(caller, resourceOf(type).auditTarget, id);
+    return view;
   }
 
-  /** Replaces the grants of a record that the caller manages. They count from the next call on, in every process. */
+  /** Replaces the grants of a record that the caller manages or administers. They count from the next call on, in every process. */
   async replace(
     caller: Caller,
     type: ResourceType,
@@ -72,7 +91,7 @@ export class AccessService {
     const { record } = await this.change.apply(
       caller,
       async () => {
-        const managed = await this.managed(caller, type, id);
+        const { byPermission, ...managed } = await this.managed(caller, type, id);
         if (isDocument) await this.grants.lockBase(tenantId, id);
         await this.grants.keep(tenantId, type, id);
         const before = await this.grants.of(tenantId, type, id);
@@ -84,11 +103,12 @@ export class AccessService {
         await this.grants.put(caller, type, id, changed);
         await this.grants.remove(tenantId, type, id, removed);
         if (isDocument) await this.grants.restrict(tenantId, id, restricted);
-        return { record: managed, changed, removed };
+        return { record: managed, byPermission, changed, removed };
       },
-      ({ changed, removed }) => {
+      ({ byPermission, changed, removed }) => {
         const granted = changed.map(({ subject, level }) => `${subject} ${levelName(level)}`);
-        const detail = { granted, removed, ...(isDocument && { restricted }) };
+        const by = byPermission && { byPermission: MAY_ADMINISTER };
+        const detail = { granted, removed, ...(isDocument && { restricted }), ...by };
         return [{ action: 'permission-change', target, id, detail }];
       },
     );
@@ -105,7 +125,29 @@ export class AccessService {
     return [...tenant, ...named.map((one) => viewOf(one.subject, one.name))];
   }
 
-  /** The records that a subject may reach: all of the caller's own, and of others those that the caller manages. */
+  /** All records of the tenant that can be granted, within the limits of the caller's API key, for one who administers them. */
+  async records(caller: Caller, query: RecordQuery): Promise<Page<AccessRecordView>> {
+    const { name = '', type, unmanaged = null } = query;
+    const types = type === undefined ? REACHED_TYPES : [type];
+    const limits = new Map<ReachedType, readonly number[]>();
+    for (const one of types) {
+      const ids = idsOfKey(caller, resourceOf(one).keyLimit);
+      if (ids) limits.set(one, ids);
+    }
+    const { rows, total } = await this.grants.records(
+      caller.tenantId,
+      { types, limits, text: name, unmanaged },
+      { ...rowsOf(query), order: orderOf(query) },
+    );
+    await this.auditView(caller, 'access', undefined, { total });
+    const views = rows.map((row) => AccessRecordView.of(row));
+    return new Page(views, total);
+  }
+
+  /**
+   * The records that a subject may reach: all of the caller's own, and of others those that the caller manages; all for one who
+   * administers them.
+   */
   async granted(caller: Caller, query: GrantedQuery): Promise<Page<GrantedRecordView>> {
     const { tenantId } = caller;
     const { subject = userSubject(caller.userId), type } = query;
@@ -113,27 +155,35 @@ export class AccessService {
     const { kind, id } = readSubject(subject);
     const isOwn = caller.subjects.includes(subject);
     const subjects = kind === 'user' && id ? await this.subjectsOfUser(caller, id) : [subject];
-    const managedBy = isOwn ? null : comparedSubjects(caller);
+    const byPermission = !isOwn && mayAdminister(caller);
+    const managedBy = isOwn || byPermission ? null : comparedSubjects(caller);
     const { rows, total } = await this.grants.ofSubjects(tenantId, subjects, types, managedBy, {
       ...rowsOf(query),
       order: orderOf(query),
     });
+    if (byPermission && total > 0) {
+      await this.auditView(caller, kind === 'group' ? 'user_group' : kind, id ?? undefined);
+    }
     const views = rows.map((row) => GrantedRecordView.of({ ...row, level: levelName(row.level) }));
     return new Page(views, total);
   }
 
-  /** The grants by which a user reaches a record, and what is missing: for oneself, and for a record that the caller manages. */
+  /**
+   * The grants by which a user reaches a record, and what is missing: for oneself, and for a record that the caller manages or
+   * administers.
+   */
   async explain(
     caller: Caller,
     { user: userId, type, id }: ExplainQuery,
   ): Promise<ExplanationView> {
     const { tenantId } = caller;
-    const record = await (userId === caller.userId
-      ? this.reached(caller, type, id)
-      : this.managed(caller, type, id));
+    let byPermission = false;
+    if (userId === caller.userId && !mayAdminister(caller)) await this.reached(caller, type, id);
+    else ({ byPermission } = await this.managed(caller, type, id));
     const user = await this.users.working({ userId, tenantId });
     if (!user) throw new NotFoundError(msg`The user`);
-    const grants = (await this.grants.of(tenantId, type, record.id)).filter(({ subject }) =>
+    if (byPermission) await this.auditView(caller, resourceOf(type).auditTarget, id, { userId });
+    const grants = (await this.grants.of(tenantId, type, id)).filter(({ subject }) =>
       user.subjects.includes(subject),
     );
     const [highest] = grants;
@@ -145,19 +195,31 @@ export class AccessService {
     });
   }
 
-  /** The record, if the caller manages it. NotFoundError for one that they may not even read. */
-  private async managed(caller: Caller, type: ResourceType, id: number): Promise<GrantedRecord> {
-    if (type === 'document') return this.administered(caller, id);
+  /** Records that the caller has seen what is shown to administrators alone. */
+  private auditView(
+    caller: Caller,
+    target: string,
+    id?: number,
+    detail: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    return this.audit.record(caller, { action: 'access-view', target, id, detail });
+  }
+
+  /** The record, if the caller manages or administers it. NotFoundError for one that they may not even read. */
+  private async managed(caller: Caller, type: ResourceType, id: number): Promise<ManagedRecord> {
+    if (type === 'document') {
+      return { ...(await this.changeableDocument(caller, id)), byPermission: false };
+    }
     const { label, managedBy } = resourceOf(type);
     const record = await this.reached(caller, type, id);
     const isManaged =
       managedBy === undefined ? record.level >= LEVELS.manage : mayAny(caller, [managedBy]);
-    if (isManaged || isSuperAdmin(caller)) return record;
+    if (isManaged || mayAdminister(caller)) return { ...record, byPermission: !isManaged };
     throw new LevelNeededError(label, 'manage');
   }
 
   /** The document, if the caller may write to its base. NotFoundError for one that they may not even read. */
-  private async administered(caller: Caller, id: number): Promise<StoredDocument> {
+  private async changeableDocument(caller: Caller, id: number): Promise<StoredDocument> {
     const { label } = resourceOf('document');
     const document = await this.grants.document(caller.tenantId, id, comparedSubjects(caller));
     if (!document) throw new NotFoundError(label);
@@ -167,7 +229,7 @@ export class AccessService {
     throw new LevelNeededError(resourceOf('knowledge').label, 'write');
   }
 
-  /** The record, if the caller has any level on it; otherwise NotFoundError for the label. */
+  /** The record, if the caller has any level on it or administers it; otherwise NotFoundError for the label. */
   private async reached(
     caller: Caller,
     type: ResourceType,
@@ -179,7 +241,7 @@ export class AccessService {
     const record = await this.grants.record(caller.tenantId, type, id, caller.subjects);
     const isReached =
       record &&
-      (record.level > 0 || isSuperAdmin(caller) || (managedBy && mayAny(caller, [managedBy])));
+      (record.level > 0 || mayAdminister(caller) || (managedBy && mayAny(caller, [managedBy])));
     if (!isReached) throw new NotFoundError(label);
     return record;
   }

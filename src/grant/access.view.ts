@@ -9,8 +9,8 @@ import {
   texts,
   View,
 } from '../platform/http/index.js';
-import { LEVEL_NAMES, RESOURCE_TYPES, SUBJECT_KINDS } from './grant.rules.js';
-import type { GrantLevel, ResourceType, SubjectKind } from './grant.rules.js';
+import { LEVEL_NAMES, REACHED_TYPES, RESOURCE_TYPES, SUBJECT_KINDS } from './grant.rules.js';
+import type { GrantLevel, ReachedType, ResourceType, SubjectKind } from './grant.rules.js';
 
 const subjectFields = {
   subject: text({ example: 'group:9' }),
@@ -43,6 +43,20 @@ export class GrantedRecordView extends View({
   name: text({ example: 'Handbook' }),
   subject: text({ example: 'tenant', description: 'The subject of the grant' }),
   level: oneOf<GrantLevel>(LEVEL_NAMES),
+}) {}
+
+export class AccessRecordView extends View({
+  type: oneOf<ReachedType>(REACHED_TYPES),
+  id: integer({ example: 1 }),
+  name: text({ example: 'Handbook' }),
+  ownerId: nullable(
+    integer({ example: 7, description: 'The user who made it; null for a model, or once deleted' }),
+  ),
+  ownerName: nullable(
+    text({ example: 'Jo', description: 'null without an owner, or for one of another tenant' }),
+  ),
+  grantCount: integer({ example: 3, description: 'GET /access/{type}/{id} has the grants' }),
+  unmanaged: flag({ description: 'Whether no enabled user, role or group has the level manage' }),
 }) {}
 
 export class ExplanationView extends View({

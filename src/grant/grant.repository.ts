@@ -9,12 +9,11 @@ import {
   comparedSubjects,
   levelName,
   LEVELS,
-  REACHED_TYPES,
   resourceOf,
   TENANT_SUBJECT,
   UnknownSubjectError,
 } from './grant.rules.js';
-import type { GrantLevel, ResourceType, SubjectKind } from './grant.rules.js';
+import type { GrantLevel, ReachedType, ResourceType, SubjectKind } from './grant.rules.js';
 
 /** The parts of a statement that the predicate refers to: columns or parameters. */
 interface Places {
@@ -170,6 +169,27 @@ export interface GrantOfSubject extends StoredGrant {
   readonly name: string;
 }
 
+/** A record as administrators of access see it. */
+interface AdministeredRecord {
+  readonly type: ReachedType;
+  readonly id: number;
+  readonly name: string;
+  readonly ownerId: number | null;
+  readonly ownerName: string | null;
+  readonly grantCount: number;
+  /** Whether no enabled user, role or group has the level manage. */
+  readonly unmanaged: boolean;
+}
+
+interface RecordFilter {
+  readonly types: readonly ReachedType[];
+  /** The only ids of a type; a type that is absent has no limit. */
+  readonly limits: ReadonlyMap<ReachedType, readonly number[]>;
+  /** Part of the name. */
+  readonly text: string;
+  readonly unmanaged: boolean | null;
+}
+
 export interface NamedSubject {
   readonly subject: string;
   readonly name: string;
@@ -182,9 +202,20 @@ interface OrderedPage {
   readonly order: ReturnType<typeof orderOf>;
 }
 
-function ordered(order: OrderedPage['order']): string {
+function ordered(order: OrderedPage['order'], ...last: readonly string[]): string {
   const chosen = order.map(([column, direction]) => `"${column}" ${direction}`);
-  return [...chosen, 'type', 'id', 'subject'].join(', ');
+  return [...chosen, ...last].join(', ');
+}
+
+/** The records of the types that can be granted, by type, id and name; $1 is the tenant. */
+function recordsOf(types: readonly ReachedType[]): string {
+  const records = types.map((type) => {
+    const { table, nameColumn, ownerColumn, condition = 'true', levels } = resourceOf(type);
+    return `SELECT '${type}' AS type, id, ${nameColumn} AS name, ${ownerColumn ?? 'NULL::bigint'} AS "ownerId",
+                   ${levels.includes('manage')} AS "hasManagers"
+              FROM ${table} WHERE tenant_id = $1 AND ${condition}`;
+  });
+  return records.join(' UNION ALL ');
 }
 
 /** The tables of subjects and the columns that name them. */
@@ -352,25 +383,53 @@ export class GrantRepository {
   async ofSubjects(
     tenantId: string,
     subjects: readonly string[],
-    types: readonly ResourceType[],
+    types: readonly ReachedType[],
     managedBy: readonly string[] | null,
     { take, skip, order }: OrderedPage,
   ): Promise<{ rows: GrantOfSubject[]; total: number }> {
-    const records = REACHED_TYPES.map((type) => {
-      const { table, nameColumn, condition = 'true' } = resourceOf(type);
-      return `SELECT '${type}' AS type, id, ${nameColumn} AS name FROM ${table} WHERE tenant_id = $1 AND ${condition}`;
-    });
     const rows = await this.database.query<GrantOfSubject & { readonly total: number }>(
       `SELECT record.type, record.id, record.name, g.subject, g.level, count(*) OVER ()::integer AS total
          FROM access_grant AS g
-         JOIN (${records.join(' UNION ALL ')}) AS record ON record.type = g.resource_type AND record.id = g.resource_id
-        WHERE g.tenant_id = $1 AND g.subject = ANY ($2::text[]) AND g.resource_type = ANY ($3::text[])
-          AND ($4::text[] IS NULL OR EXISTS (SELECT FROM access_grant AS managed
+         JOIN (${recordsOf(types)}) AS record ON record.type = g.resource_type AND record.id = g.resource_id
+        WHERE g.tenant_id = $1 AND g.subject = ANY ($2::text[])
+          AND ($3::text[] IS NULL OR EXISTS (SELECT FROM access_grant AS managed
                 WHERE managed.tenant_id = $1 AND managed.resource_type = g.resource_type
-                  AND managed.resource_id = g.resource_id AND managed.subject = ANY ($4::text[])
+                  AND managed.resource_id = g.resource_id AND managed.subject = ANY ($3::text[])
                   AND managed.level >= ${LEVELS.manage}))
-        ORDER BY ${ordered(order)} LIMIT $5 OFFSET $6`,
-      [tenantId, subjects, types, managedBy, take, skip],
+        ORDER BY ${ordered(order, 'type', 'id', 'subject')} LIMIT $4 OFFSET $5`,
+      [tenantId, subjects, managedBy, take, skip],
+    );
+    return { rows, total: rows[0]?.total ?? 0 };
+  }
+
+  /** The records of the tenant with their owners. A manager is a role, a group, the tenant or a user who is not disabled. */
+  async records(
+    tenantId: string,
+    { types, limits, text, unmanaged }: RecordFilter,
+    { take, skip, order }: OrderedPage,
+  ): Promise<{ rows: AdministeredRecord[]; total: number }> {
+    const allowed = [...limits].flatMap(([type, ids]) => ids.map((id) => [type, id] as const));
+    const rows = await this.database.query<AdministeredRecord & { readonly total: number }>(
+      `SELECT record.type, record.id, record.name, record."ownerId", ${SUBJECT_TABLES.user[1]} AS "ownerName",
+              grants."grantCount", grants.unmanaged, count(*) OVER ()::integer AS total
+         FROM (${recordsOf(types)}) AS record
+         LEFT JOIN user_account AS owner ON owner.tenant_id = $1 AND owner.id = record."ownerId"
+        CROSS JOIN LATERAL (
+          SELECT count(*)::integer AS "grantCount",
+                 record."hasManagers" AND NOT coalesce(bool_or(g.level >= ${LEVELS.manage} AND NOT EXISTS (
+                   SELECT FROM user_account AS manager WHERE manager.tenant_id = $1 AND manager.status <> '0'
+                      AND manager.id = substring(g.subject FROM '^user:([0-9]+)$')::bigint)), false) AS unmanaged
+            FROM access_grant AS g
+           WHERE g.tenant_id = $1 AND g.resource_type = record.type AND g.resource_id = record.id) AS grants
+        WHERE strpos(lower(record.name), lower($2)) > 0
+          AND ($3::boolean IS NULL OR grants.unmanaged = $3)
+          AND (record.type <> ALL ($6::text[])
+            OR (record.type, record.id) IN (SELECT * FROM unnest($7::text[], $8::bigint[])))
+        ORDER BY ${ordered(order, 'lower(record.name)', 'record.type', 'record.id')} LIMIT $4 OFFSET $5`,
+      [
+        ...[tenantId, text, unmanaged, take, skip, [...limits.keys()]],
+        ...[allowed.map(([type]) => type), allowed.map(([, id]) => id)],
+      ],
     );
     return { rows, total: rows[0]?.total ?? 0 };
   }

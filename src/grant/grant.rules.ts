@@ -22,12 +22,19 @@ export const SUBJECT = /^(tenant|(user|role|group):[1-9]\d{0,14})$/;
 export const MAY_GRANT = 'access:grant';
 /** The permission to grant records to every user of the tenant. */
 const MAY_PUBLISH = 'access:publish';
+/**
+ * The permission to see names, owners and grants of all records of the tenant, and to change these grants. It is no level and
+ * opens no content: administrators who need the content grant it to themselves, which the audit log shows.
+ */
+export const MAY_ADMINISTER = 'access:administer';
 
 /** A kind of records that are granted. */
 interface Resource {
   readonly label: Message;
   readonly table: string;
   readonly nameColumn: string;
+  /** The column with the id of the user who made it; null once that user is deleted. */
+  readonly ownerColumn?: string;
   /** Condition of records that are granted at all. */
   readonly condition?: string;
   /** The target of its entries in the audit log. */
@@ -50,6 +57,7 @@ export const RESOURCES = {
     label: msg`The knowledge base`,
     table: 'knowledge_base',
     nameColumn: 'name',
+    ownerColumn: 'user_id',
     // The base of a chat session is its owner's alone.
     condition: 'session_id IS NULL',
     auditTarget: 'knowledge_base',
@@ -65,6 +73,7 @@ export const RESOURCES = {
     label: msg`The agent`,
     table: 'agent',
     nameColumn: 'agent_name',
+    ownerColumn: 'user_id',
     auditTarget: 'agent',
     keyLimit: 'agents',
     levels: LEVEL_NAMES,
@@ -99,6 +108,7 @@ export type ResourceType = keyof typeof RESOURCES;
 export const RESOURCE_TYPES = Object.keys(RESOURCES) as ResourceType[];
 /** The kinds that a grant alone lets a subject reach. */
 export const REACHED_TYPES = RESOURCE_TYPES.filter((type) => type !== 'document');
+export type ReachedType = Exclude<ResourceType, 'document'>;
 
 export function resourceOf(type: ResourceType): Resource {
   return RESOURCES[type];
@@ -121,6 +131,10 @@ export function comparedSubjects(caller: Grantee): readonly string[] | null {
 
 export function mayPublish(caller: Caller): boolean {
   return mayAny(caller, [MAY_PUBLISH]);
+}
+
+export function mayAdminister(caller: Caller): boolean {
+  return mayAny(caller, [MAY_ADMINISTER]);
 }
 
 /** Throws PublishPermissionError. */

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import {
-  ALL_PERMISSIONS,
-  permissionCatalogue,
-  TenantRevision,
-} from '../../src/platform/access/index.js';
+import { ALL_PERMISSIONS, TenantRevision } from '../../src/platform/access/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { KnowledgeService } from '../../src/knowledge/index.js';
 import { createKnowledge, upload } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
-import { done, makeRole, makeUser } from '../support/people.js';
+import {
+  done,
+  makeRole,
+  makeUser,
+  PERMISSIONS_WITHOUT_ADMINISTERING,
+} from '../support/people.js';
 import type { Person } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import { routeTable } from '../support/route-table.js';
@@ -108,9 +109,7 @@ beforeAll(async () => {
     const fields = { ...service, category, modelName: name, modelDimension: 256 };
     models.set(category, { id: await createModel(root, fields), name });
   }
-  const assignable = permissionCatalogue.filter(({ installation }) => !installation);
-  const permissions = assignable.map(({ permission }) => permission);
-  const every = await makeRole(root, 'every', permissions);
+  const every = await makeRole(root, 'every', PERMISSIONS_WITHOUT_ADMINISTERING);
   const named = await makeRole(root, 'named', []);
   owner = await makeUser(plinth, root, 'owner', [every]);
   for (const { id } of models.values()) {

@@ -1,7 +1,13 @@
+import { tenantAdminPermissions } from '../../src/platform/access/index.js';
 import type { Plinth } from './plinth.js';
 import type { Answer, Session } from './session.js';
 
 export const PASSWORD = 'pass-word-1';
+
+/** Everything that a role of a tenant can have but the view over all records, so that grants alone decide on records. */
+export const PERMISSIONS_WITHOUT_ADMINISTERING: readonly string[] = tenantAdminPermissions.filter(
+  (permission) => permission !== 'access:administer',
+);
 
 export interface Person {
   readonly id: number;

@@ -27,7 +27,8 @@ export type AuditAction =
   | 'status-change'
   | 'switch-tenant'
   | 'revoke'
-  | 'upload';
+  | 'upload'
+  | 'access-view';
 
 /** The actor of an entry: a caller or, without a sign-in, their known data. `tenantId` is the tenant of the changed record. */
 export type AuditActor =

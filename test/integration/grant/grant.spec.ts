@@ -2,14 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { permissionCatalogue, TenantRevision } from '../../../src/platform/access/index.js';
+import { TenantRevision } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { createAgent } from '../../support/agents.js';
 import { makeKey, withKey } from '../../support/api-keys.js';
 import { messagesAsked, OpenChat, sendChat } from '../../support/chat.js';
 import { createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { done, makeRole, makeUser } from '../../support/people.js';
+import {
+  done,
+  makeRole,
+  makeUser,
+  PERMISSIONS_WITHOUT_ADMINISTERING,
+} from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -54,12 +59,7 @@ beforeAll(async () => {
   echoModel = await createModel(root, { ...service, modelName: 'sim--echo' });
   const embedding = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
   await createModel(root, { ...service, ...embedding });
-  const assignable = permissionCatalogue.filter(({ installation }) => !installation);
-  everyRole = await makeRole(
-    root,
-    'every',
-    assignable.map(({ permission }) => permission),
-  );
+  everyRole = await makeRole(root, 'every', PERMISSIONS_WITHOUT_ADMINISTERING);
   memberRole = await makeRole(root, 'plain', []);
   owner = await makeUser(plinth, root, 'owner', [everyRole]);
   member = await makeUser(plinth, root, 'member', [everyRole, memberRole]);
@@ -432,6 +432,101 @@ describe('explanations and listings', () => {
       await owner.session.get<{ subject: string }[]>('/access/subjects?name=plain'),
     );
     expect(data).toEqual([{ subject: `role:${memberRole}`, kind: 'role', name: 'plain' }]);
+  });
+});
+
+describe('the permission access:administer', () => {
+  interface AdministeredRecord {
+    readonly type: string;
+    readonly id: number;
+    readonly unmanaged: boolean;
+  }
+  let administrator: Person;
+
+  beforeAll(async () => {
+    const administering = await makeRole(root, 'administering', ['access:administer']);
+    administrator = await makeUser(plinth, root, 'keeper', [everyRole, administering]);
+    done(await grant('knowledge', base, [OWNER()]));
+    done(await grant('agent', agent, [OWNER()]));
+  });
+
+  async function recordsFor(query: string, session = administrator.session) {
+    return done(await session.get<AdministeredRecord[]>(`/access/records?${query}`)).rows;
+  }
+
+  it('shows who may reach a record, and none of its contents', async () => {
+    const open: string[] = [];
+    for (const [name, { opens }] of [...Object.entries(doors), ...Object.entries(agentDoors)]) {
+      simulator.reset();
+      if (await opens(administrator.session)) open.push(name);
+    }
+    expect(open).toEqual(['its grants', 'its grants']);
+    const readers = `/access/document/${documentId}`;
+    expect(await administrator.session.get(readers)).toMatchObject({ code: 404 });
+    const explained = `/access/explain?user=${owner.id}&type=knowledge&id=${base}`;
+    expect(await administrator.session.get(explained)).toMatchObject({ data: { level: 'manage' } });
+    const ofOwner = `/access/list?subject=user:${owner.id}&type=knowledge`;
+    const { rows } = done(await administrator.session.get<{ id: number }[]>(ofOwner));
+    expect(holds(rows, base)).toBe(true);
+
+    expect(await member.session.get('/access/records')).toMatchObject({ code: 403 });
+    const permissions = ['access:administer'];
+    const limited = withKey(
+      administrator.session,
+      await makeKey(administrator.session, { permissions, knowledgeIds: [base] }),
+    );
+    expect(await recordsFor('type=knowledge', limited)).toMatchObject([{ id: base }]);
+  });
+
+  it('finds the records of users who are gone, and gives them to others', async () => {
+    const leaver = await makeUser(plinth, root, 'parting', [everyRole]);
+    const left = await createKnowledge(leaver.session, { name: 'Left behind' });
+    const leftAgent = await createAgent(leaver.session, chatModel, {
+      agentName: 'Left behind, too',
+      share: 0,
+    });
+    const expected = { type: 'knowledge', id: left, name: 'Left behind' };
+    expect(await recordsFor('name=left%20BEHIND')).toEqual([
+      { ...expected, ownerId: leaver.id, ownerName: 'parting', grantCount: 1, unmanaged: false },
+      expect.objectContaining({ type: 'agent', id: leftAgent.id, unmanaged: false }),
+    ]);
+    done(await root.put('/system/user/changeStatus', { userId: leaver.id, status: '1' }));
+    const unmanaged = async (): Promise<string[]> =>
+      (await recordsFor('unmanaged=true&orderByColumn=type')).map(({ type, id }) => `${type} ${id}`);
+    expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`, `knowledge ${left}`]);
+    done(await root.delete(`/system/user/${leaver.id}`));
+    expect(await recordsFor('type=knowledge&unmanaged=true')).toEqual([
+      { ...expected, ownerId: null, ownerName: null, grantCount: 0, unmanaged: true },
+    ]);
+
+    const { session, id } = administrator;
+    expect(await session.get(`/system/info/${left}`)).toMatchObject({ code: 404 });
+    const reader = { subject: `user:${id}`, level: 'read' as const };
+    expect(await grant('knowledge', left, [reader], session)).toMatchObject({ code: 409 });
+    done(await grant('knowledge', left, [{ ...reader, level: 'manage' }], session));
+    expect(await session.get(`/system/info/${left}`)).toMatchObject({ code: 200 });
+    expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`]);
+  });
+
+  it('leaves an entry in the audit log with each use', async () => {
+    const { rows } = done(
+      await root.get<{ action: string; targetType: string; detail: Record<string, unknown> }[]>(
+        `/monitor/audit/list?actorId=${administrator.id}`,
+      ),
+    );
+    const ofAccess = rows.filter(({ action }) => /^(access-view|permission-change)$/.test(action));
+    const entries = ofAccess.map(({ action, targetType, detail }) =>
+      [action, targetType, detail['byPermission']].join(' ').trim(),
+    );
+    expect(new Set(entries)).toEqual(
+      new Set([
+        'access-view access',
+        'access-view agent',
+        'access-view knowledge_base',
+        'access-view user',
+        'permission-change knowledge_base access:administer',
+      ]),
+    );
   });
 });
 

@@ -1,6 +1,13 @@
 import { permissionCatalogue } from '../../../src/platform/access/index.js';
 import { createModel, createProvider } from '../models.js';
-import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../people.js';
+import {
+  done,
+  makeRole,
+  makeTenant,
+  makeUser,
+  PASSWORD,
+  PERMISSIONS_WITHOUT_ADMINISTERING,
+} from '../people.js';
 import type { Plinth } from '../plinth.js';
 import type { Session } from '../session.js';
 
@@ -14,7 +21,7 @@ export interface Member {
 /** Who is there: the people of one tenant, those of another, and those who run the installation. */
 export interface World {
   readonly plinth: Plinth;
-  /** Owns what the others must not see; an administrator of tenant 300001. */
+  /** Owns what the others must not see; an administrator of tenant 300001, without the view over all records. */
   readonly owner: Member;
   /** Another administrator of the same tenant. */
   readonly colleague: Member;
@@ -48,7 +55,7 @@ export async function createWorld(plinth: Plinth): Promise<World> {
   const other = await makeTenant(plinth, root.session, OTHER);
   const visitor = { ...root, session: await plinth.signIn() };
   done(await visitor.session.get(`/system/tenant/dynamic/${OWNED}`));
-  const adminRole = await roleId(owned.admin, 'admin');
+  const adminRole = await makeRole(owned.admin, 'peer', PERMISSIONS_WITHOUT_ADMINISTERING);
   const member = async (name: string, roles: readonly number[]): Promise<Member> => {
     const { session } = await makeUser(plinth, owned.admin, name, roles);
     return { session, name, tenantId: OWNED };

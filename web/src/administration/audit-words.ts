@@ -17,6 +17,7 @@ export const ACTIONS = [
   'register',
   'revoke',
   'switch-tenant',
+  'access-view',
 ] as const satisfies readonly (keyof (typeof texts)['audit']['action'])[];
 
 export const TARGETS = [
@@ -33,6 +34,7 @@ export const TARGETS = [
   'model',
   'limit',
   'agent',
+  'access',
   'knowledge_base',
   'attachment',
   'fragment',
