@@ -275,6 +275,22 @@ describeConsole('the pages of administration and the account', () => {
     await gone(row('Legal'));
   });
 
+  it('hands over a record whose owner is gone', async () => {
+    const role = await makeRole(root, 'basekeeper', ['system:info:*']);
+    const leaver = await makeUser(console.plinth, root, 'lena', [role]);
+    done(await leaver.session.post('/system/info', { name: 'Left by Lena' }));
+    done(await root.delete(`/system/user/${leaver.id}`));
+    await page.goto('/access?owner=gone');
+    await row('Left by Lena').getByText('Owner is gone').waitFor();
+    await expectNoViolations(page);
+    await choose('Left by Lena', 'Access');
+    await dialog().getByLabel('Users, roles and groups').and(page.locator('input')).fill('admin');
+    await page.getByRole('option', { name: 'admin (user)' }).click();
+    await page.keyboard.press('Tab');
+    await button('Save access', dialog()).click();
+    await gone(row('Left by Lena'));
+  });
+
   it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {
     await page.goto('/tenants');
     await row('000000').waitFor();

@@ -52,7 +52,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-function AccessDrawer({ type, record: { id, name }, onClose }: Props) {
+export function AccessDrawer({ type, record: { id, name }, onClose }: Props) {
   const { t } = useTranslation('access');
   const { data, error, refetch } = useQuery({
     queryKey: ['access', type, id],
@@ -95,12 +95,17 @@ function GrantsForm({ access: { type, id, name, levels, grants }, onClose }: For
   });
   const { restricted, grants: rows } = form.values;
   const [first = 'use', second = first] = levels;
+  const lacksManager = levels.includes('manage') && !rows.some(({ level }) => level === 'manage');
   const choose = (chosen: ReadonlyMap<string, string>): void =>
     form.setFieldValue(
       'grants',
       [...chosen].map(
         ([subject, label]) =>
-          rows.find((row) => row.subject === subject) ?? { subject, label, level: second },
+          rows.find((row) => row.subject === subject) ?? {
+            subject,
+            label,
+            level: lacksManager ? 'manage' : second,
+          },
       ),
     );
   const setLevel = (subject: string, level: Level): void =>
@@ -125,7 +130,7 @@ function GrantsForm({ access: { type, id, name, levels, grants }, onClose }: For
         })
       }
       done={t('saved')}
-      changes={[['knowledge'], ['agents'], ['models'], ['documents']]}
+      changes={[['knowledge'], ['agents'], ['models'], ['documents'], ['accessRecords']]}
       onClose={onClose}
     >
       {type === 'document' && (

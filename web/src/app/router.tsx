@@ -85,6 +85,7 @@ const routes = root.addChildren([
     page('/roles/$roleId', () => import('../administration/role.page')),
     page('/groups', () => import('../administration/groups.page')),
     page('/groups/$groupId', () => import('../administration/group.page')),
+    page('/access', () => import('../access/records.page')),
     page('/keys', () => import('../apikey/keys.page')),
     page('/sso', () => import('../sso/sso.page')),
     page('/tenants', () => import('../administration/tenants.page')),
