@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as bodyOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { NoticeWorker } from '../../src/notice/notice.worker.js';
+import { UsageLedger } from '../../src/usage/usage.ledger.js';
 import { sendChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
 import { createModel } from '../support/models.js';
@@ -10,6 +16,8 @@ import { eventually } from '../support/wait.js';
 const MODEL = 'demo-chat-paced';
 /** Called by one test alone, so that what is used of its limit is what that has used. */
 const LIMITED = 'sim--chunks-100';
+/** 30 tokens a call. */
+const FIXED = 'sim-fixed--inputtokens-10--outputtokens-20';
 
 interface UsedLimit {
   readonly use: { readonly used: number };
@@ -127,6 +135,79 @@ describeConsole('usage in the console', () => {
     await button('Remove limit').click();
     await page.getByText('No limits yet').waitFor();
     expect((await sendChat(admin, { model: LIMITED, content: 'Hello' })).done).toBe(true);
+  });
+
+  it('adds addresses for notices, shows thresholds and what was not delivered', async () => {
+    const { plinth } = console;
+    const admin = await plinth.signIn();
+    const service = { apiHost: `${console.simulator.url}/v1`, apiKey: 'key' };
+    const fixedId = await createModel(admin, { ...service, modelName: FIXED });
+    const bodies: { readonly headers: Record<string, string>; readonly body: string }[] = [];
+    const receiver = createServer((request, response) => {
+      void bodyOf(request).then((body) => {
+        const isHook = request.url === '/hook';
+        if (isHook) bodies.push({ headers: request.headers as Record<string, string>, body });
+        response.writeHead(isHook ? 204 : 500, { connection: 'close' }).end();
+      });
+    });
+    receiver.unref();
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.address() as AddressInfo;
+    const page = await console.signedIn();
+    const dialog = page.getByRole('dialog').last();
+    const button = (name: string) => dialog.getByRole('button', { name, exact: true });
+    const rowOf = (path: string) => page.getByRole('row').filter({ hasText: path });
+    await page.goto('/usage');
+    await page.getByRole('tab', { name: 'Notices' }).click();
+    await page.getByText('No addresses yet').waitFor();
+    await expectNoViolations(page);
+
+    const add = async (path: string): Promise<string> => {
+      await page.getByRole('button', { name: 'Add address' }).click();
+      await dialog.getByText('This installation sends no mail').waitFor();
+      await button('Add address').click();
+      await dialog.getByText('Enter an address that begins with https://.').waitFor();
+      const address = `http://127.0.0.1:${port}${path}`;
+      await dialog.getByRole('textbox', { name: 'Address' }).fill(address);
+      await expectNoViolations(page);
+      await button('Add address').click();
+      const secret = await dialog.getByText(/^whsec_/).textContent();
+      await expectNoViolations(page);
+      await button('I have copied the secret').click();
+      await rowOf(path).getByText('None yet').waitFor();
+      return secret ?? '';
+    };
+    const secret = await add('/hook');
+    await add('/failing');
+    const limit = { scope: 'model', modelId: fixedId, measure: 'tokens-day', cap: 36 };
+    const { id } = done(await admin.post<{ id: number }>('/system/limit', limit)).data;
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const body = { model: FIXED, messages, max_tokens: 5 };
+    expect((await admin.raw('POST', '/v1/chat/completions', body)).status).toBe(200);
+    await plinth.app.get(UsageLedger, { strict: false }).settled();
+    const worker = plinth.app.get(NoticeWorker, { strict: false });
+    await worker.round(new AbortController().signal);
+
+    await rowOf('/hook').getByText('Delivered', { exact: true }).waitFor();
+    await rowOf('/failing').getByText('Trying again').waitFor();
+    await rowOf('/failing').getByText('The webhook answered with status 500.').waitFor();
+    await expectNoViolations(page);
+    const webhook = new Webhook(secret);
+    const events = bodies.map((one) => webhook.verify(one.body, one.headers));
+    expect(events).toHaveLength(2);
+    await page.getByRole('tab', { name: 'Limits' }).click();
+    const limited = page.getByRole('row').filter({ hasText: '30 of 36' });
+    await limited.getByText('80 % reached').waitFor();
+    await expectNoViolations(page);
+
+    await page.getByRole('tab', { name: 'Notices' }).click();
+    await rowOf('/failing').getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove address' }).click();
+    await dialog.getByText(`http://127.0.0.1:${port}/failing gets no more notices.`).waitFor();
+    await button('Remove address').click();
+    await rowOf('/failing').waitFor({ state: 'detached' });
+    await rowOf('/hook').waitFor();
+    done(await admin.delete(`/system/limit/${id}`));
   });
 
   it('shows users without the permission their own calls alone', async () => {

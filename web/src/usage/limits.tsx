@@ -1,4 +1,4 @@
-import { Progress, Stack, Text } from '@mantine/core';
+import { Badge, Group, Progress, Stack, Text } from '@mantine/core';
 import type { LimitView } from '@plinth/client';
 import { IconGauge } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
@@ -91,29 +91,36 @@ function isOfEach({ scope, userId, apiKeyId, modelId, groupId, tag }: LimitView)
   return scope !== 'tenant' && (userId ?? apiKeyId ?? modelId ?? groupId ?? tag) === null;
 }
 
-/** Bar of the used, reserved and remaining amount. The reserved amount belongs to running calls. */
+/** Bar of the used, reserved and remaining amount with the reached threshold. The reserved amount belongs to running calls. */
 function Use({ limit }: { readonly limit: LimitView }) {
   const { t } = useTranslation('usage');
   const { measure, cap, use } = limit;
-  const { used = 0, reserved = 0, subjectName = null } = use ?? {};
+  const { used = 0, reserved = 0, subjectName = null, threshold = null } = use ?? {};
   const digits = measure.startsWith('cost-') ? 4 : 0;
   const share = (amount: number): number => (cap > 0 ? Math.min((amount / cap) * 100, 100) : 100);
   const usedShare = share(used);
   const figures = { used: number(used, digits), cap: number(cap, digits) };
   return (
     <Stack gap={4}>
-      <Text size="sm">
-        {t('limits.usedOf', figures)}
-        {isOfEach(limit) && subjectName !== null && (
-          <Text span size="sm" c="dimmed" ml={6}>
-            {subjectName}
-          </Text>
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">
+          {t('limits.usedOf', figures)}
+          {isOfEach(limit) && subjectName !== null && (
+            <Text span size="sm" c="dimmed" ml={6}>
+              {subjectName}
+            </Text>
+          )}
+        </Text>
+        {threshold !== null && (
+          <Badge variant="light" size="sm" color={colourOf(threshold, 'gray')}>
+            {t('limits.reached', { percent: threshold })}
+          </Badge>
         )}
-      </Text>
+      </Group>
       <Progress.Root size="sm" className={styles['bar']}>
         <Progress.Section
           value={usedShare}
-          color={usedShare >= 100 ? 'red' : usedShare >= WARNING_PERCENT ? 'yellow' : 'indigo'}
+          color={colourOf(usedShare, 'indigo')}
           aria-label={t('limits.usedOf', figures)}
         />
         {reserved > 0 && (
@@ -131,4 +138,9 @@ function Use({ limit }: { readonly limit: LimitView }) {
       )}
     </Stack>
   );
+}
+
+function colourOf(percent: number, usual: string): string {
+  if (percent >= 100) return 'red';
+  return percent >= WARNING_PERCENT ? 'yellow' : usual;
 }

@@ -30,7 +30,9 @@ import { FramedTable } from '../ui/framed-table';
 import { Page } from '../ui/page';
 import { dayBefore } from '../ui/time';
 import { Limits } from './limits';
+import { Notices } from './notices';
 
+const VIEWS = ['report', 'limits', 'notices'] as const;
 const SPANS = ['7', '30', '90'] as const;
 const GROUPS = [
   ...(['model', 'user', 'key', 'group', 'tag', 'provider'] as const),
@@ -38,27 +40,39 @@ const GROUPS = [
 ] as const;
 const MAX_ROWS = 100;
 
-/** The page of model usage and limits. */
+/** The page of model usage, limits and notices about them. */
 export default function UsagePage() {
   const { t } = useTranslation('usage');
   const { may } = useMe();
   const [{ view }, change] = useSearchParams();
   if (!may('system:limit:list')) return <Report />;
-  const activeView = view === 'limits' ? 'limits' : 'report';
+  const activeView = VIEWS.find((name) => name === view) ?? 'report';
   const inTabs = (content: ReactNode): ReactNode => (
     <Tabs
       value={activeView}
-      onChange={(chosen) => change({ view: chosen === 'limits' ? 'limits' : undefined })}
+      onChange={(chosen) =>
+        // The lists have columns and pages of their own.
+        change({
+          view: chosen === 'report' ? undefined : (chosen ?? ''),
+          sort: undefined,
+          page: undefined,
+        })
+      }
     >
       <Tabs.List aria-label={t('limits.tabs')} mb="lg">
         <Tabs.Tab value="report">{t('title')}</Tabs.Tab>
         <Tabs.Tab value="limits">{t('limits.title')}</Tabs.Tab>
+        <Tabs.Tab value="notices">{t('notices.title')}</Tabs.Tab>
       </Tabs.List>
-      <Tabs.Panel value="report">{activeView === 'report' && content}</Tabs.Panel>
-      <Tabs.Panel value="limits">{activeView === 'limits' && content}</Tabs.Panel>
+      {VIEWS.map((name) => (
+        <Tabs.Panel key={name} value={name}>
+          {activeView === name && content}
+        </Tabs.Panel>
+      ))}
     </Tabs>
   );
-  return activeView === 'report' ? <Report inTabs={inTabs} /> : <Limits inTabs={inTabs} />;
+  if (activeView === 'limits') return <Limits inTabs={inTabs} />;
+  return activeView === 'notices' ? <Notices inTabs={inTabs} /> : <Report inTabs={inTabs} />;
 }
 
 interface ReportProps {
