@@ -93,6 +93,12 @@ export class KnowledgeSourceView extends View({
   }),
   documentCount: integer({ example: 43 }),
   address: nullable(text({ description: 'Where a connector reads; null for push' })),
+  maxPages: nullable(integer({ example: 1_000 })),
+  maxDepth: nullable(integer({ example: 10, description: 'web' })),
+  branch: nullable(text({ description: 'git; null: that of the repository' })),
+  folder: nullable(text({ example: 'docs', description: 'git' })),
+  patterns: texts({ example: ['**/*.md'], description: 'git' }),
+  hasToken: flag({ description: 'Whether a token is stored, which no answer has' }),
   cron: nullable(text({ description: 'When a connector runs; null: when it is asked to' })),
   timeZone: nullable(text()),
   paused: flag(),
@@ -100,12 +106,19 @@ export class KnowledgeSourceView extends View({
   createTime: time(),
 }) {
   static from(source: ListedSource): KnowledgeSourceView {
+    const { settings } = source;
     return KnowledgeSourceView.of({
       id: source.id,
       name: source.name,
       kind: source.kind,
       documentCount: source.documentCount,
-      address: source.settings.address ?? null,
+      address: settings.address ?? null,
+      maxPages: settings.maxPages ?? null,
+      maxDepth: settings.maxDepth ?? null,
+      branch: settings.branch ?? null,
+      folder: settings.folder ?? null,
+      patterns: settings.patterns ?? [],
+      hasToken: source.secret !== null,
       cron: source.cron,
       timeZone: source.timeZone,
       paused: source.paused,

@@ -195,6 +195,17 @@ describe('a Git repository', () => {
       [TENANT, base],
     );
     expect(stored?.secret).toMatch(/^v1\./);
+    const listed = await root.get<object[]>(`/system/info/${base}/source`);
+    expect(listed.data[0]).toMatchObject({
+      address: server.url,
+      branch: null,
+      folder: 'docs',
+      patterns: ['**/*.md'],
+      maxPages: 1_000,
+      maxDepth: null,
+      hasToken: true,
+    });
+    expect(JSON.stringify(listed)).not.toContain(server.token);
     const other = await GitServer.start();
     await other.commit({ 'docs/a.md': 'Other.' });
     other.token = 'another';

@@ -1,12 +1,23 @@
-import { Badge, Button, Group, Stack, Table, Text, Title, Tooltip } from '@mantine/core';
-import type { KnowledgeSourceView, KnowledgeView } from '@plinth/client';
+import { ActionIcon, Badge, Button, Group, Menu, Modal, Stack, Table, Text, Title } from '@mantine/core';
+import { IconBrandGit, IconDotsVertical, IconPencil, IconTrash, IconWorld } from '@tabler/icons-react';
+import type { KnowledgeSourceView, KnowledgeView, SourceRunView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
+import { queryClient } from '../app/query-client';
 import { useAction } from '../ui/action';
+import { ActionButton } from '../ui/buttons';
+import { confirmDestruction } from '../ui/confirm';
 import { number } from '../ui/format';
+import { FramedTable } from '../ui/framed-table';
+import { MenuItem } from '../ui/menu-item';
+import { Failure } from '../ui/states';
 import { Time } from '../ui/time';
 import { baseKey, useBaseAccess } from './base';
+import { ConnectorDrawer, scheduleOf } from './connector-drawer';
+import type { ConnectorKind } from './connector-drawer';
+import styles from './knowledge.module.css';
 
 const POLL_MS = 5_000;
 const COUNTS = ['created', 'changed', 'unchanged', 'removed', 'failed'] as const;
@@ -18,37 +29,97 @@ const COLORS = {
   replaced: 'gray',
 } as const;
 
-/** The sources of a base with their state and last run; nothing for a base without sources. */
+/** What the form of a connector is open for. */
+interface Editing {
+  readonly kind: ConnectorKind;
+  readonly source?: KnowledgeSourceView;
+}
+
+/** The sources of a base with their state and last run, and the forms of its connectors. */
 export function Sources({ base }: { readonly base: KnowledgeView }) {
   const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const [editing, setEditing] = useState<Editing>();
   const path = { knowledgeId: base.id };
-  const { data: sources = [] } = useQuery({
-    queryKey: [...baseKey(base.id), 'sources'],
-    queryFn: ({ signal }) => plinth.sourceList({ path, signal }),
+  const queryKey = [...baseKey(base.id), 'sources'];
+  const { data, error, refetch } = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const before = queryClient.getQueryData<readonly KnowledgeSourceView[]>(queryKey);
+      const sources = await plinth.sourceList({ path, signal });
+      // A run puts and removes documents while the page is open.
+      if (before?.some(isRunning)) void queryClient.invalidateQueries({ queryKey: ['documents'] });
+      return sources;
+    },
     refetchInterval: ({ state }) => (state.data?.some(isRunning) ? POLL_MS : false),
   });
-  if (sources.length === 0) return null;
+  if (!data) return error ? <Failure error={error} onRetry={() => void refetch()} /> : null;
+  const mayConnect =
+    can('system:attach:add') && can('system:attach:edit') && can('system:attach:remove');
+  if (data.length === 0 && !mayConnect) return null;
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        {t('source.title')}
-      </Title>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('source.name')}</Table.Th>
-            <Table.Th>{t('source.documents')}</Table.Th>
-            <Table.Th>{t('source.state')}</Table.Th>
-            <Table.Th>{t('source.lastRun')}</Table.Th>
-            <Table.Th />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sources.map((source) => (
-            <Source key={source.id} base={base} source={source} />
-          ))}
-        </Table.Tbody>
-      </Table>
+    <section aria-label={t('source.title')}>
+      <Group justify="space-between" gap="xs" mb="xs">
+        <Title order={2} size="h4">
+          {t('source.title')}
+        </Title>
+        {mayConnect && (
+          <Group gap="xs">
+            <ActionButton
+              size="xs"
+              variant="default"
+              icon={IconWorld}
+              onClick={() => setEditing({ kind: 'web' })}
+            >
+              {t('source.connect.web')}
+            </ActionButton>
+            <ActionButton
+              size="xs"
+              variant="default"
+              icon={IconBrandGit}
+              onClick={() => setEditing({ kind: 'git' })}
+            >
+              {t('source.connect.git')}
+            </ActionButton>
+          </Group>
+        )}
+      </Group>
+      {data.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {t('source.none')}
+        </Text>
+      ) : (
+        <FramedTable label={t('source.title')} minWidth={760}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t('source.name')}</Table.Th>
+              <Table.Th ta="right">{t('source.documents')}</Table.Th>
+              <Table.Th>{t('source.state')}</Table.Th>
+              <Table.Th>{t('source.lastRun')}</Table.Th>
+              <Table.Th aria-label={t('source.actions')} />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.map((source) => (
+              <Source
+                key={source.id}
+                base={base}
+                source={source}
+                mayConnect={mayConnect}
+                onEdit={setEditing}
+              />
+            ))}
+          </Table.Tbody>
+        </FramedTable>
+      )}
+      {editing && (
+        <ConnectorDrawer
+          base={base}
+          {...editing}
+          names={data.filter(({ id }) => id !== editing.source?.id).map(({ name }) => name)}
+          onClose={() => setEditing(undefined)}
+        />
+      )}
     </section>
   );
 }
@@ -62,17 +133,14 @@ interface SourceProps {
   readonly source: KnowledgeSourceView;
 }
 
-function Source({ base, source }: SourceProps) {
+interface RowProps extends SourceProps {
+  readonly mayConnect: boolean;
+  readonly onEdit: (editing: Editing) => void;
+}
+
+function Source({ base, source, mayConnect, onEdit }: RowProps) {
   const { t } = useTranslation('knowledge');
-  const { name, kind, documentCount, lastRun, cron, timeZone, paused } = source;
-  const counts = lastRun
-    ? COUNTS.filter((count) => lastRun[count] > 0).map(
-        (count) => `${number(lastRun[count])} ${t(`source.count.${count}`)}`,
-      )
-    : [];
-  const problems = lastRun
-    ? lastRun.errors.map(({ externalId, message }) => `${externalId}: ${message}`)
-    : [];
+  const { name, kind, address, documentCount, lastRun } = source;
   return (
     <Table.Tr>
       <Table.Td>
@@ -80,48 +148,100 @@ function Source({ base, source }: SourceProps) {
         <Text span c="dimmed">
           {t(`source.kind.${kind}`)}
         </Text>
-        {cron !== null && (
-          <Text size="sm" c="dimmed">
-            {paused ? t('source.paused') : [cron, timeZone].join(' ')}
+        {address !== null && (
+          <Text size="xs" c="dimmed" maw={300} truncate title={address}>
+            {address}
           </Text>
         )}
+        {kind !== 'push' && <Schedule source={source} />}
       </Table.Td>
-      <Table.Td>{number(documentCount)}</Table.Td>
+      <Table.Td ta="right">{number(documentCount)}</Table.Td>
       <Table.Td>
         <Badge variant="light" color={lastRun ? COLORS[lastRun.state] : 'gray'} fw={400}>
           {t(`source.run.${lastRun?.state ?? 'none'}`)}
         </Badge>
       </Table.Td>
+      <Table.Td>{lastRun && <LastRun name={name} run={lastRun} />}</Table.Td>
       <Table.Td>
-        {lastRun && (
-          <Stack gap={2}>
-            <Group gap="xs">
-              <Time value={lastRun.endTime ?? lastRun.beginTime} />
-              <Text size="sm" c="dimmed">
-                {counts.join(', ')}
-              </Text>
-            </Group>
-            {lastRun.failure && (
-              <Text size="sm" c="red">
-                {lastRun.failure}
-              </Text>
-            )}
-            {problems.length > 0 && (
-              <Tooltip
-                label={<span style={{ whiteSpace: 'pre-line' }}>{problems.join('\n')}</span>}
-                multiline
-                maw={560}
-              >
-                <Text size="sm" c="red" tabIndex={0}>
-                  {problems[0]}
-                </Text>
-              </Tooltip>
-            )}
-          </Stack>
-        )}
+        <Group gap="xs" justify="flex-end" wrap="nowrap">
+          {kind !== 'push' && <RunButtons base={base} source={source} />}
+          <SourceMenu base={base} source={source} mayConnect={mayConnect} onEdit={onEdit} />
+        </Group>
       </Table.Td>
-      <Table.Td>{kind !== 'push' && <RunButtons base={base} source={source} />}</Table.Td>
     </Table.Tr>
+  );
+}
+
+function Schedule({ source: { cron, timeZone, paused } }: Pick<SourceProps, 'source'>) {
+  const { t } = useTranslation('knowledge');
+  const schedule = scheduleOf(cron);
+  const words = schedule === 'custom' ? cron : t(`source.schedule.${schedule}`);
+  return (
+    <Text size="xs" c="dimmed">
+      {cron === null ? words : [words, timeZone, paused && t('source.paused')].filter(Boolean).join(' · ')}
+    </Text>
+  );
+}
+
+/** What the last run did, and the documents that it could not take. */
+function LastRun({ name, run }: { readonly name: string; readonly run: SourceRunView }) {
+  const { t } = useTranslation('knowledge');
+  const [reading, setReading] = useState(false);
+  const { state, errors, failed, failure } = run;
+  const counts = COUNTS.filter((count) => run[count] > 0).map(
+    (count) => `${number(run[count])} ${t(`source.count.${count}`)}`,
+  );
+  return (
+    <Stack gap={2} align="flex-start">
+      <Group gap="xs">
+        <Time value={run.endTime ?? run.beginTime} />
+        <Text size="sm" c="dimmed">
+          {counts.join(', ')}
+        </Text>
+      </Group>
+      {failure && (
+        <Text size="sm" maw={420} className={styles[state === 'done' ? 'dim' : 'bad']}>
+          {failure}
+        </Text>
+      )}
+      {errors.length > 0 && (
+        <Button size="compact-xs" variant="default" onClick={() => setReading(true)}>
+          {t('source.problems', { count: Math.max(failed, errors.length) })}
+        </Button>
+      )}
+      {reading && (
+        <Modal
+          opened
+          onClose={() => setReading(false)}
+          size="xl"
+          title={t('source.problemsTitle', { name })}
+        >
+          <Stack>
+            {failed > errors.length && (
+              <Text size="sm" c="dimmed">
+                {t('source.problemsFirst', { shown: errors.length, total: number(failed) })}
+              </Text>
+            )}
+            <FramedTable label={t('source.problemsTitle', { name })} minWidth={480}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>{t('source.document')}</Table.Th>
+                  <Table.Th>{t('source.reason')}</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {errors.map(({ externalId, message }) => (
+                  <Table.Tr key={externalId}>
+                    <Table.Td style={{ overflowWrap: 'anywhere' }}>{externalId}</Table.Td>
+                    <Table.Td>{message}</Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </FramedTable>
+          </Stack>
+        </Modal>
+      )}
+    </Stack>
   );
 }
 
@@ -139,7 +259,7 @@ function RunButtons({ base, source }: SourceProps) {
   );
   if (!can('system:attach:edit')) return null;
   return (
-    <Group gap="xs" justify="flex-end" wrap="nowrap">
+    <>
       <Button
         size="xs"
         variant="default"
@@ -159,6 +279,59 @@ function RunButtons({ base, source }: SourceProps) {
           {t(source.paused ? 'source.resume' : 'source.pause')}
         </Button>
       )}
-    </Group>
+    </>
   );
+}
+
+function SourceMenu({ base, source, mayConnect, onEdit }: RowProps) {
+  const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const { name, kind, documentCount } = source;
+  const remove = useAction(() => removeSource(base.id, name), {
+    done: t('source.deleted'),
+    changes: [baseKey(base.id), ['documents']],
+  });
+  if (!can('system:attach:remove')) return null;
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon aria-label={t('source.actionsOf', { name })}>
+          <IconDotsVertical size={16} stroke={1.5} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {kind !== 'push' && mayConnect && (
+          <MenuItem icon={IconPencil} onClick={() => onEdit({ kind, source })}>
+            {t('source.editSource')}
+          </MenuItem>
+        )}
+        <MenuItem
+          color="red"
+          icon={IconTrash}
+          onClick={() =>
+            confirmDestruction({
+              title: t('source.deleteTitle', { name }),
+              body: t('source.deleteBody', { count: documentCount }),
+              action: t('source.delete'),
+              ...(documentCount > 0 && { name }),
+              run: () => remove.mutateAsync(),
+            })
+          }
+        >
+          {t('source.delete')}
+        </MenuItem>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** One request removes a limited number of documents. Ends early if another program puts documents meanwhile. */
+async function removeSource(knowledgeId: number, source: string): Promise<void> {
+  for (;;) {
+    const { removed, remaining } = await plinth.sourceRemoveSource({
+      path: { knowledgeId },
+      query: { source },
+    });
+    if (remaining === 0 || removed === 0) return;
+  }
 }
