@@ -554,12 +554,15 @@ describeConsole('the pages of administration and the account', () => {
     await page.getByLabel('Chats, since their last use').fill('90');
     await page.getByRole('textbox', { name: 'Audit log' }).fill('365');
     await page.getByText('Forbidden', { exact: true }).click();
+    const traceContent = page.getByRole('switch', { name: 'Content in traces' });
+    await clickFace(traceContent);
     await expectNoViolations(page);
     await button('Save retention').click();
     await page.getByText('The retention is saved.').waitFor();
     await page.reload();
     await page.getByText('Users cannot make chats temporary.').waitFor();
     expect(await page.getByLabel('Chats, since their last use').inputValue()).toBe('90 days');
+    expect(await traceContent.isChecked()).toBe(true);
 
     await button('Place legal hold').click();
     await dialog().getByRole('combobox', { name: 'User name' }).fill('petra');
@@ -582,6 +585,7 @@ describeConsole('the pages of administration and the account', () => {
     expect(own.data.rules[0]).toMatchObject({ recordClass: 'chats', days: 7, maxDays: 90 });
     await expectNoViolations(page);
     done(await root.put('/system/user/profile/retention', { rules: [] }));
-    done(await root.put('/system/retention', { rules: [], temporaryChats: 'allowed' }));
+    const defaults = { rules: [], temporaryChats: 'allowed', traceContent: false };
+    done(await root.put('/system/retention', defaults));
   });
 });

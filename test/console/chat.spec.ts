@@ -63,6 +63,22 @@ describeConsole('the chat', () => {
       ['assistant', 'stopped'],
     ]);
     await page.getByRole('link', { name: 'How long is the warranty?' }).waitFor();
+
+    // As where the operator records traces.
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const copyTrace = page.getByRole('button', { name: 'Copy trace id' });
+    expect(await copyTrace.count()).toBe(0);
+    await console.plinth.app
+      .get(Database)
+      .query(
+        `UPDATE chat_message SET trace_id = $1 WHERE tenant_id = '000000' AND session_id = $2`,
+        [traceId, sessionOf(page)],
+      );
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.reload();
+    await copyTrace.click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(traceId);
     await page.close();
   });
 

@@ -4,6 +4,7 @@ import {
   SegmentedControl,
   Select,
   Stack,
+  Switch,
   Table,
   Text,
   TextInput,
@@ -29,7 +30,7 @@ const POLICIES = ['allowed', 'enforced', 'forbidden'] as const;
 type Policy = (typeof POLICIES)[number];
 const holdsKey = ['retention', 'holds'] as const;
 
-/** How long records of the tenant are kept, whether chats can be temporary, and who is under legal hold. */
+/** How long records of the tenant are kept, whether chats can be temporary, what traces have, and who is under legal hold. */
 export default function RetentionPage() {
   const { t } = useTranslation('administration');
   const rules = useQuery({
@@ -52,13 +53,18 @@ function Rules({ retention }: { readonly retention: RetentionView }) {
   const { t } = useTranslation('administration');
   const { may } = useMe();
   const [policy, setPolicy] = useState<Policy>(retention.temporaryChats);
+  const [traceContent, setTraceContent] = useState(retention.traceContent);
   const canEdit = may('system:retention:edit');
   return (
     <RetentionForm
       retention={retention}
       readOnly={!canEdit}
-      isChanged={policy !== retention.temporaryChats}
-      save={(list) => plinth.retentionUpdate({ body: { rules: list, temporaryChats: policy } })}
+      isChanged={
+        policy !== retention.temporaryChats || traceContent !== retention.traceContent
+      }
+      save={(rules) =>
+        plinth.retentionUpdate({ body: { rules, temporaryChats: policy, traceContent } })
+      }
     >
       <Stack gap={4} align="flex-start">
         <Text fw={600} size="sm" id="temporary-label">
@@ -75,6 +81,13 @@ function Rules({ retention }: { readonly retention: RetentionView }) {
           data={POLICIES.map((value) => ({ value, label: t(`retention.policies.${value}`) }))}
         />
       </Stack>
+      <Switch
+        label={t('retention.traceContent')}
+        description={t('retention.traceContentHelp')}
+        checked={traceContent}
+        disabled={!canEdit}
+        onChange={({ currentTarget }) => setTraceContent(currentTarget.checked)}
+      />
     </RetentionForm>
   );
 }

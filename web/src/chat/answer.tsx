@@ -33,6 +33,7 @@ import { useAction } from '../ui/action';
 import { CopyButton } from '../ui/copy-button';
 import { duration, number } from '../ui/format';
 import { Markdown } from '../ui/markdown';
+import { TraceId } from '../ui/states';
 import { Time } from '../ui/time';
 import { useActions } from './actions';
 import type { ShownSource } from './actions';
@@ -397,6 +398,7 @@ function AnswerFooter({ message }: { readonly message: MessageView }) {
     firstTokenMs,
     durationMs,
     createTime,
+    traceId,
   } = message;
   const agent = agentId === null ? undefined : agentName(agentId);
   const tokens = t('footer.tokens', { count: totalTokens, tokens: number(totalTokens) });
@@ -425,6 +427,7 @@ function AnswerFooter({ message }: { readonly message: MessageView }) {
         )}
         {durationMs !== null && <span>{t('footer.whole', { time: duration(durationMs) })}</span>}
         <Time value={createTime} size="xs" />
+        {traceId && <TraceId id={traceId} />}
       </div>
     </footer>
   );

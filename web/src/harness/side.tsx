@@ -7,6 +7,7 @@ import { plinth } from '../app/plinth';
 import { useMe } from '../app/me';
 import { useAction } from '../ui/action';
 import { number, shortNumber } from '../ui/format';
+import { TraceId } from '../ui/states';
 import { Time } from '../ui/time';
 import type { Usage } from './event-data';
 import { FileTree } from './file-tree';
@@ -28,6 +29,7 @@ interface Props {
 export function Side({ session, runs, runId, status, timeline, onOpen }: Props) {
   const { t } = useTranslation('harness');
   const { sessionId } = session;
+  const traceId = runs.find((run) => run.runId === runId)?.traceId;
   return (
     <Stack gap="lg">
       {runId !== undefined && (
@@ -39,6 +41,7 @@ export function Side({ session, runs, runId, status, timeline, onOpen }: Props) 
         </section>
       )}
       {timeline.usage && <UsageFigures usage={timeline.usage} />}
+      {traceId && <TraceId id={traceId} />}
       <section aria-labelledby="side-runs">
         <h2 className={styles['sideTitle']} id="side-runs">
           {t('runs.title')}

@@ -99,6 +99,21 @@ export function RequestId({ id }: { readonly id: string }) {
   );
 }
 
+const SHOWN_TRACE_CHARS = 8;
+
+/** The beginning of a trace id; the whole id is copied. */
+export function TraceId({ id }: { readonly id: string }) {
+  const { t } = useTranslation('ui');
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Text size="xs" c="dimmed" title={id}>
+        {t('trace')} {id.slice(0, SHOWN_TRACE_CHARS)}
+      </Text>
+      <CopyButton value={id} label={t('copyTraceId')} />
+    </Group>
+  );
+}
+
 interface ForbiddenProps {
   /** The error from the service, if it refused the request. */
   readonly message?: string;
