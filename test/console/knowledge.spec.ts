@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { clickFace, Console, describeConsole, expectNoViolations } from '../support/console.js';
@@ -20,6 +22,13 @@ A drill has a warranty of two years from the day of purchase. Keep the receipt.
 
 Tools are returned within thirty days, unused and in their box.
 `;
+
+/** A web site by paths; its start links to one page that can be read and one that cannot. */
+const SITE: Readonly<Record<string, string>> = {
+  '/docs/': '<p>Start.</p><a href="leave">Leave</a><a href="sound.mp3">Sound</a>',
+  '/docs/leave': '<p>A year has thirty days of leave.</p>',
+  '/docs/sound.mp3': `ID3\u0004\0\0\0\0\0\0${'\0'.repeat(64)}`,
+};
 
 describeConsole('the pages of knowledge bases', () => {
   let console: Console;
@@ -403,6 +412,76 @@ describeConsole('the pages of knowledge bases', () => {
     await page.unroute(failing);
     await button('Try again').click();
     await page.getByRole('row', { name: /warranty\.md/ }).waitFor();
+  });
+
+  it('connect a web site, run and pause it, and delete it with its documents', async () => {
+    const site = createServer(({ url = '' }, response) => {
+      const content = SITE[url];
+      const type = url.endsWith('.mp3') ? 'audio/mpeg' : 'text/html';
+      response.writeHead(content === undefined ? 404 : 200, { 'content-type': type }).end(content);
+    });
+    await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
+    const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    const siteBase = await createKnowledge(admin, {
+      name: 'Connected',
+      embeddingModel: 'demo-embedding-384',
+    });
+    const dialog = page.getByRole('dialog');
+    const inDialog = (name: string) => dialog.getByRole('button', { name });
+    const fill = (name: string, value: string) =>
+      dialog.getByRole('textbox', { name }).fill(value);
+
+    await page.goto(`/knowledge/${siteBase}`);
+    await button('Connect web site').click();
+    await inDialog('Connect web site').click();
+    await dialog.getByText('Enter a name.').waitFor();
+    await fill('Name', 'Handbook');
+    await fill('Address', `${address}/docs/`);
+    await dialog.getByRole('combobox', { name: 'Schedule' }).click();
+    await page.getByRole('option', { name: 'Monday to Friday at 06:00' }).click();
+    await expectNoViolations(page);
+    await inDialog('Connect web site').click();
+    await dialog.waitFor({ state: 'detached' });
+
+    const row = page.getByRole('row').filter({ hasText: 'Handbook' });
+    await row.getByText('Monday to Friday at 06:00 · UTC').waitFor();
+    await row.getByRole('button', { name: 'Run now' }).click();
+    await row.getByText('Up to date').waitFor();
+    await page.getByRole('row', { name: /leave\.html/ }).waitFor();
+    await row.getByRole('button', { name: '1 problem' }).click();
+    await dialog.getByText('Audio and video files are not supported.').waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+    await row.getByRole('button', { name: 'Pause' }).click();
+    await row.getByText('Paused').waitFor();
+
+    const chooseSource = async (name: string, entry: string): Promise<void> => {
+      await button(`Actions of ${name}`).click();
+      await page.getByRole('menuitem', { name: entry }).click();
+    };
+    await chooseSource('Handbook', 'Delete source');
+    await dialog.getByText('Its 2 documents are deleted').waitFor();
+    await dialog.getByRole('textbox').fill('Handbook');
+    await inDialog('Delete source').click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /leave\.html/ }).waitFor({ state: 'detached' });
+
+    await button('Connect Git repository').click();
+    await fill('Name', 'Rules');
+    await fill('Repository', `${address}/rules.git`);
+    await dialog.getByLabel('Access token').fill('token-of-the-repository');
+    await expectNoViolations(page);
+    await inDialog('Connect Git repository').click();
+    await dialog.waitFor({ state: 'detached' });
+    await chooseSource('Rules', 'Edit source');
+    await dialog.getByText('A token is stored.').waitFor();
+    expect(await dialog.getByLabel('Access token').inputValue()).toBe('');
+    await fill('File patterns', '**/*.md\n*.txt');
+    await inDialog('Save source').click();
+    await dialog.waitFor({ state: 'detached' });
+    const { data } = await admin.get<object[]>(`/system/info/${siteBase}/source`);
+    expect(data).toMatchObject([{ hasToken: true, patterns: ['**/*.md', '*.txt'] }]);
+    site.close();
   });
 
   it('are closed to users without the permission, and read-only where a base is shared', async () => {
