@@ -52,9 +52,7 @@ async function rotate(app: NestExpressApplication): Promise<number> {
     left > lost
       ? 'Processes still run with the old key as SECRET_KEY. Restart them with the new one, then run this again.'
       : 'It does not decrypt them. Enter them again or delete their records, then run this again.';
-  print(
-    `Keep SECRET_KEY_PREVIOUS. Secrets that are still encrypted with it: ${left}. ${reason}`,
-  );
+  print(`Keep SECRET_KEY_PREVIOUS. Secrets that are still encrypted with it: ${left}. ${reason}`);
   return 1;
 }
 

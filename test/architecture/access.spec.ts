@@ -7,12 +7,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { KnowledgeService } from '../../src/knowledge/index.js';
 import { createKnowledge, upload } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
-import {
-  done,
-  makeRole,
-  makeUser,
-  PERMISSIONS_WITHOUT_ADMINISTERING,
-} from '../support/people.js';
+import { done, makeRole, makeUser, PERMISSIONS_WITHOUT_ADMINISTERING } from '../support/people.js';
 import type { Person } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import { routeTable } from '../support/route-table.js';

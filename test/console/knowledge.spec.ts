@@ -428,8 +428,7 @@ describeConsole('the pages of knowledge bases', () => {
     });
     const dialog = page.getByRole('dialog');
     const inDialog = (name: string) => dialog.getByRole('button', { name });
-    const fill = (name: string, value: string) =>
-      dialog.getByRole('textbox', { name }).fill(value);
+    const fill = (name: string, value: string) => dialog.getByRole('textbox', { name }).fill(value);
 
     await page.goto(`/knowledge/${siteBase}`);
     await button('Connect web site').click();

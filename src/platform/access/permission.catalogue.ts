@@ -123,7 +123,8 @@ const groups: readonly Group[] = [
     more: {
       grant: 'Grant the records that one manages to others',
       publish: 'Grant them to every user of the tenant',
-      administer: 'See names, owners and grants of all records, not their contents, and change the grants',
+      administer:
+        'See names, owners and grants of all records, not their contents, and change the grants',
     },
   },
   { name: 'dictionary', prefix: 'system:dict', paths: ['/system/dict'], actions: crud },

@@ -492,7 +492,9 @@ describe('the permission access:administer', () => {
     ]);
     done(await root.put('/system/user/changeStatus', { userId: leaver.id, status: '1' }));
     const unmanaged = async (): Promise<string[]> =>
-      (await recordsFor('unmanaged=true&orderByColumn=type')).map(({ type, id }) => `${type} ${id}`);
+      (await recordsFor('unmanaged=true&orderByColumn=type')).map(
+        ({ type, id }) => `${type} ${id}`,
+      );
     expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`, `knowledge ${left}`]);
     done(await root.delete(`/system/user/${leaver.id}`));
     expect(await recordsFor('type=knowledge&unmanaged=true')).toEqual([

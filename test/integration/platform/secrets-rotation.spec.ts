@@ -143,9 +143,9 @@ describe('a change of SECRET_KEY', () => {
     // Cached models stay: their keys are the same.
     expect(await plinth.app.get(TenantRevision).current(TENANT)).toBe(revision);
 
-    expect(
-      await sealedUnder(plinth, { SECRET_KEY, SECRET_KEY_PREVIOUS: NEXT_KEY }).renew(),
-    ).toBe(total);
+    expect(await sealedUnder(plinth, { SECRET_KEY, SECRET_KEY_PREVIOUS: NEXT_KEY }).renew()).toBe(
+      total,
+    );
     expect(await countsUnder({ SECRET_KEY })).toEqual(EVERY_KIND);
   });
 

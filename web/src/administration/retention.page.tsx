@@ -59,9 +59,7 @@ function Rules({ retention }: { readonly retention: RetentionView }) {
     <RetentionForm
       retention={retention}
       readOnly={!canEdit}
-      isChanged={
-        policy !== retention.temporaryChats || traceContent !== retention.traceContent
-      }
+      isChanged={policy !== retention.temporaryChats || traceContent !== retention.traceContent}
       save={(rules) =>
         plinth.retentionUpdate({ body: { rules, temporaryChats: policy, traceContent } })
       }

@@ -30,14 +30,7 @@ const SCHEDULES = {
   weekly: '0 6 * * 1',
 } as const;
 type Schedule = keyof typeof SCHEDULES | 'custom';
-const CHOICES: readonly Schedule[] = [
-  'manual',
-  'hourly',
-  'daily',
-  'weekdays',
-  'weekly',
-  'custom',
-];
+const CHOICES: readonly Schedule[] = ['manual', 'hourly', 'daily', 'weekdays', 'weekly', 'custom'];
 
 export function scheduleOf(cron: string | null): Schedule {
   return CHOICES.find((one) => one !== 'custom' && SCHEDULES[one] === (cron ?? '')) ?? 'custom';

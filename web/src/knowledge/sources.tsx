@@ -1,5 +1,22 @@
-import { ActionIcon, Badge, Button, Group, Menu, Modal, Stack, Table, Text, Title } from '@mantine/core';
-import { IconBrandGit, IconDotsVertical, IconPencil, IconTrash, IconWorld } from '@tabler/icons-react';
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Group,
+  Menu,
+  Modal,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
+import {
+  IconBrandGit,
+  IconDotsVertical,
+  IconPencil,
+  IconTrash,
+  IconWorld,
+} from '@tabler/icons-react';
 import type { KnowledgeSourceView, KnowledgeView, SourceRunView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -178,7 +195,9 @@ function Schedule({ source: { cron, timeZone, paused } }: Pick<SourceProps, 'sou
   const words = schedule === 'custom' ? cron : t(`source.schedule.${schedule}`);
   return (
     <Text size="xs" c="dimmed">
-      {cron === null ? words : [words, timeZone, paused && t('source.paused')].filter(Boolean).join(' · ')}
+      {cron === null
+        ? words
+        : [words, timeZone, paused && t('source.paused')].filter(Boolean).join(' · ')}
     </Text>
   );
 }
