@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -47,11 +48,12 @@ export async function* dumpDatabase(
   snapshot: string,
 ): AsyncGenerator<Buffer> {
   const { argument, environment } = connectionOf(url);
-  const child = spawn(
+  const child = start(
     program,
     ['--format=custom', '--no-owner', '--no-privileges', `--snapshot=${snapshot}`, argument],
-    { env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
+    environment,
   );
+  child.stdin.end();
   const ended = endOf(child);
   try {
     yield* child.stdout;
@@ -81,16 +83,23 @@ export async function readDump(program: string, dump: AsyncIterable<Buffer>): Pr
   await feed(program, ['--file=/dev/null'], dump);
 }
 
+/** Starts a program with none of the secrets of the service in its environment. */
+function start(
+  program: string,
+  args: readonly string[],
+  environment = childEnvironment({}),
+): ChildProcessWithoutNullStreams {
+  return spawn(program, args, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
 async function feed(
   program: string,
   args: readonly string[],
   dump: AsyncIterable<Buffer>,
   environment?: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const child = spawn(program, args, {
-    ...(environment && { env: environment }),
-    stdio: ['pipe', 'ignore', 'pipe'],
-  });
+  const child = start(program, args, environment);
+  child.stdout.resume();
   const ended = endOf(child);
   const [fed, end] = await Promise.allSettled([
     pipeline(Readable.from(dump, { objectMode: false }), child.stdin).catch((error: unknown) => {
@@ -106,9 +115,9 @@ async function feed(
 }
 
 /** Resolves when the program has ended with code 0. */
-async function endOf(child: ReturnType<typeof spawn>): Promise<void> {
+async function endOf(child: ChildProcessWithoutNullStreams): Promise<void> {
   let text = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
+  child.stderr.on('data', (chunk: Buffer) => {
     text = `${text}${chunk.toString()}`.slice(-MAX_ERROR_CHARS);
   });
   const [code] = (await once(child, 'close')) as [number | null];

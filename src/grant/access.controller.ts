@@ -35,7 +35,7 @@ export class AccessController {
   }
 
   /** All knowledge bases, agents and models of the tenant by name, without their contents. Each call is in the audit log. */
-  @Get('records')
+  @Get('record/list')
   @RequirePermission(MAY_ADMINISTER)
   @AnswersPage(AccessRecordView)
   records(

@@ -110,7 +110,7 @@ describe('a deleted user', () => {
   it('leaves no text of its own in any row', async () => {
     const mark = 'zebrafinch';
     const { owner, plinth: running } = world;
-    const role = await roleId(owner.session, 'admin');
+    const role = await roleId(owner.session, 'peer');
     const doomed = await makeUser(running, owner.session, mark, [role]);
     const uploads = join(plinth.dataDir, 'files');
     mkdirSync(uploads, { recursive: true });
@@ -139,7 +139,7 @@ describe('a deleted user', () => {
 
   it('can be followed by another of the same name, who finds nothing', async () => {
     const { owner, plinth: running } = world;
-    const role = await roleId(owner.session, 'admin');
+    const role = await roleId(owner.session, 'peer');
     const first = await makeUser(running, owner.session, 'phoenix', [role]);
     await leaveTraces('phoenix', first.session);
     done(await owner.session.delete(`/system/user/${first.id}`));

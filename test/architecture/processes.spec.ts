@@ -13,6 +13,8 @@ const STARTERS = [
   'attach/parser/office-program.ts',
   // The program tesseract, which gets images on its input and none of this process's environment.
   'attach/recognition/text-recognition.ts',
+  // pg_dump and pg_restore, for the command that backs up.
+  'backup/postgres.programs.ts',
   // The simulator of the demo: the service's own code.
   'demo/demo.simulator.ts',
   // Commands of the coding harness, in bwrap and nowhere else.

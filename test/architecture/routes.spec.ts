@@ -243,9 +243,9 @@ const routesWithFailureData = [
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
-  GET: /:(list|query|download|export|use|grant)$/,
+  GET: /:(list|query|download|export|use|grant|administer)$/,
   POST: /:(add|upload|test|edit|list|query|export|import)$/,
-  PUT: /:(edit|resetPwd|hold|grant)$/,
+  PUT: /:(edit|resetPwd|hold|grant|administer)$/,
   DELETE: /:(remove|edit|forceLogout|hold)$/,
 };
 

@@ -278,7 +278,9 @@ describeConsole('the pages of administration and the account', () => {
   it('hands over a record whose owner is gone', async () => {
     const role = await makeRole(root, 'basekeeper', ['system:info:*']);
     const leaver = await makeUser(console.plinth, root, 'lena', [role]);
-    done(await leaver.session.post('/system/info', { name: 'Left by Lena' }));
+    const base = done(
+      await leaver.session.post<{ id: number }>('/system/info', { name: 'Left by Lena' }),
+    ).data;
     done(await root.delete(`/system/user/${leaver.id}`));
     await page.goto('/access?owner=gone');
     await row('Left by Lena').getByText('Owner is gone').waitFor();
@@ -289,6 +291,7 @@ describeConsole('the pages of administration and the account', () => {
     await page.keyboard.press('Tab');
     await button('Save access', dialog()).click();
     await gone(row('Left by Lena'));
+    done(await root.delete(`/system/info/${base.id}`));
   });
 
   it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {
