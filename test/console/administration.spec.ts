@@ -7,6 +7,7 @@ import {
   expectClickable,
   expectNoViolations,
 } from '../support/console.js';
+import { createKnowledge } from '../support/knowledge.js';
 import { done, makeRole, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
@@ -278,9 +279,7 @@ describeConsole('the pages of administration and the account', () => {
   it('hands over a record whose owner is gone', async () => {
     const role = await makeRole(root, 'basekeeper', ['system:info:*']);
     const leaver = await makeUser(console.plinth, root, 'lena', [role]);
-    const base = done(
-      await leaver.session.post<{ id: number }>('/system/info', { name: 'Left by Lena' }),
-    ).data;
+    const base = await createKnowledge(leaver.session, { name: 'Left by Lena' });
     done(await root.delete(`/system/user/${leaver.id}`));
     await page.goto('/access?owner=gone');
     await row('Left by Lena').getByText('Owner is gone').waitFor();
@@ -291,7 +290,7 @@ describeConsole('the pages of administration and the account', () => {
     await page.keyboard.press('Tab');
     await button('Save access', dialog()).click();
     await gone(row('Left by Lena'));
-    done(await root.delete(`/system/info/${base.id}`));
+    done(await root.delete(`/system/info/${base}`));
   });
 
   it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {

@@ -306,7 +306,7 @@ describe('the grants of a record', () => {
     expect(await session.post('/system/info', { name: 'Mine', share: 1 })).toMatchObject({
       code: 403,
     });
-    const ownBase = await createKnowledge(session, { name: 'Mine' });
+    const own = await createKnowledge(session, { name: 'Mine' });
     const manages = { subject: `user:${id}`, level: 'manage' as const };
     const toAll = await grant(
       'knowledge',
