@@ -179,7 +179,7 @@ describeConsole('usage in the console', () => {
     };
     const secret = await add('/hook');
     await add('/failing');
-    const limit = { scope: 'model', modelId: fixedId, measure: 'tokens-day', cap: 36 };
+    const limit = { scope: 'model', modelId: fixedId, measure: 'tokens-day', cap: 58 };
     const { id } = done(await admin.post<{ id: number }>('/system/limit', limit)).data;
     const messages = [{ role: 'user', content: 'Hello' }];
     const body = { model: FIXED, messages, max_tokens: 5 };
@@ -194,10 +194,10 @@ describeConsole('usage in the console', () => {
     await expectNoViolations(page);
     const webhook = new Webhook(secret);
     const events = bodies.map((one) => webhook.verify(one.body, one.headers));
-    expect(events).toHaveLength(2);
+    expect(events).toHaveLength(1);
     await page.getByRole('tab', { name: 'Limits' }).click();
-    const limited = page.getByRole('row').filter({ hasText: '30 of 36' });
-    await limited.getByText('80 % reached').waitFor();
+    const limited = page.getByRole('row').filter({ hasText: '30 of 58' });
+    await limited.getByText('50 % reached').waitFor();
     await expectNoViolations(page);
 
     await page.getByRole('tab', { name: 'Notices' }).click();

@@ -38,12 +38,14 @@ import styles from './knowledge.module.css';
 
 const POLL_MS = 5_000;
 const COUNTS = ['created', 'changed', 'unchanged', 'removed', 'failed'] as const;
+/** Colour of a state, and of its text, which reads on it in both themes. */
 const COLORS = {
-  open: 'blue',
-  done: 'green',
-  failed: 'red',
-  refused: 'red',
-  replaced: 'gray',
+  open: ['indigo', 'var(--mantine-color-anchor)'],
+  done: ['green', 'var(--plinth-good)'],
+  failed: ['red', 'var(--plinth-bad)'],
+  refused: ['red', 'var(--plinth-bad)'],
+  replaced: ['gray', 'var(--mantine-color-text)'],
+  none: ['gray', 'var(--mantine-color-text)'],
 } as const;
 
 /** What the form of a connector is open for. */
@@ -158,6 +160,8 @@ interface RowProps extends SourceProps {
 function Source({ base, source, mayConnect, onEdit }: RowProps) {
   const { t } = useTranslation('knowledge');
   const { name, kind, address, documentCount, lastRun } = source;
+  const state = lastRun?.state ?? 'none';
+  const [color, text] = COLORS[state];
   return (
     <Table.Tr>
       <Table.Td>
@@ -174,8 +178,8 @@ function Source({ base, source, mayConnect, onEdit }: RowProps) {
       </Table.Td>
       <Table.Td ta="right">{number(documentCount)}</Table.Td>
       <Table.Td>
-        <Badge variant="light" color={lastRun ? COLORS[lastRun.state] : 'gray'} fw={400}>
-          {t(`source.run.${lastRun?.state ?? 'none'}`)}
+        <Badge variant="light" color={color} c={text} fw={400}>
+          {t(`source.run.${state}`)}
         </Badge>
       </Table.Td>
       <Table.Td>{lastRun && <LastRun name={name} run={lastRun} />}</Table.Td>

@@ -112,7 +112,12 @@ function Use({ limit }: { readonly limit: LimitView }) {
           )}
         </Text>
         {threshold !== null && (
-          <Badge variant="light" size="sm" color={colourOf(threshold, 'gray')}>
+          <Badge
+            variant="light"
+            size="sm"
+            color={colourOf(threshold, 'gray')}
+            c="var(--mantine-color-text)"
+          >
             {t('limits.reached', { percent: threshold })}
           </Badge>
         )}

@@ -101,7 +101,13 @@ export function Notices({ inTabs }: Props) {
   );
 }
 
-const COLOURS = { waiting: 'gray', retried: 'yellow', delivered: 'green', failed: 'red' } as const;
+/** Colour of a state, and of its text, which reads on it in both themes. */
+const COLOURS = {
+  waiting: ['gray', 'var(--mantine-color-text)'],
+  retried: ['yellow', 'var(--plinth-warn)'],
+  delivered: ['green', 'var(--plinth-good)'],
+  failed: ['red', 'var(--plinth-bad)'],
+} as const;
 
 /** State of the last notice, and why its last attempt failed. */
 function LastNotice({ target }: { readonly target: NoticeTargetView }) {
@@ -115,10 +121,11 @@ function LastNotice({ target }: { readonly target: NoticeTargetView }) {
     );
   }
   const state = lastState === 'waiting' && lastError !== null ? 'retried' : lastState;
+  const [color, text] = COLOURS[state];
   return (
     <Stack gap={4}>
       <Group gap="xs">
-        <Badge variant="light" color={COLOURS[state]}>
+        <Badge variant="light" color={color} c={text}>
           {t(`notices.states.${state}`)}
         </Badge>
         <Time value={lastTime} />
