@@ -179,11 +179,13 @@ describeConsole('usage in the console', () => {
     };
     const secret = await add('/hook');
     await add('/failing');
-    const limit = { scope: 'model', modelId: fixedId, measure: 'tokens-day', cap: 58 };
+    const limit = { scope: 'model', modelId: fixedId, measure: 'tokens-day', cap: 1_000 };
     const { id } = done(await admin.post<{ id: number }>('/system/limit', limit)).data;
     const messages = [{ role: 'user', content: 'Hello' }];
     const body = { model: FIXED, messages, max_tokens: 5 };
-    expect((await admin.raw('POST', '/v1/chat/completions', body)).status).toBe(200);
+    for (let call = 0; call < 17; call += 1) {
+      expect((await admin.raw('POST', '/v1/chat/completions', body)).status).toBe(200);
+    }
     await plinth.app.get(UsageLedger, { strict: false }).settled();
     const worker = plinth.app.get(NoticeWorker, { strict: false });
     await worker.round(new AbortController().signal);
@@ -196,7 +198,7 @@ describeConsole('usage in the console', () => {
     const events = bodies.map((one) => webhook.verify(one.body, one.headers));
     expect(events).toHaveLength(1);
     await page.getByRole('tab', { name: 'Limits' }).click();
-    const limited = page.getByRole('row').filter({ hasText: '30 of 58' });
+    const limited = page.getByRole('row').filter({ hasText: '510 of 1,000' });
     await limited.getByText('50 % reached').waitFor();
     await expectNoViolations(page);
 
