@@ -80,10 +80,10 @@ try {
   report({ failure: error.message });
   console.error(`The check could not be completed: ${error.message}`);
 } finally {
-  const left = await cleanUp();
-  if (left.length > 0) {
+  const remaining = await cleanUp();
+  if (remaining.length > 0) {
     process.exitCode = 2;
-    console.error(`Could not remove: ${left.join('; ')}. Remove what is named ${run}.`);
+    console.error(`Could not remove: ${remaining.join('; ')}. Remove what is named ${run}.`);
   }
 }
 if (process.exitCode === undefined) {
@@ -174,19 +174,19 @@ async function removeLeftOvers() {
 
 /** Removes what this run made, by what is listed under its name: a request may have been answered too late. */
 async function cleanUp() {
-  const left = [];
-  if (!admin) return left;
-  for (const step of undo.reverse()) await step().catch((error) => left.push(error.message));
+  const remaining = [];
+  if (!admin) return remaining;
+  for (const step of undo.reverse()) await step().catch((error) => remaining.push(error.message));
   for (const kind of kinds()) {
     try {
       for (const id of await idsOf(kind, (name) => name.startsWith(run))) {
         await admin.call('DELETE', `${kind.path}/${id}`);
       }
     } catch (error) {
-      left.push(error.message);
+      remaining.push(error.message);
     }
   }
-  return left;
+  return remaining;
 }
 
 async function makeWorld() {

@@ -41,18 +41,20 @@ async function rotate(app: NestExpressApplication): Promise<number> {
   }
   print(`Encrypted again: ${await columns.renew()}`);
   const lost = await nameUnreadable(columns, oldId);
-  const left = await countOf(columns, (id) => id === oldId);
-  if (left === 0) {
+  const remaining = await countOf(columns, (id) => id === oldId);
+  if (remaining === 0) {
     print(
       'No secret needs SECRET_KEY_PREVIOUS. If every process runs with the new SECRET_KEY, remove it from the settings.',
     );
     return 0;
   }
   const reason =
-    left > lost
+    remaining > lost
       ? 'Processes still run with the old key as SECRET_KEY. Restart them with the new one, then run this again.'
       : 'It does not decrypt them. Enter them again or delete their records, then run this again.';
-  print(`Keep SECRET_KEY_PREVIOUS. Secrets that are still encrypted with it: ${left}. ${reason}`);
+  print(
+    `Keep SECRET_KEY_PREVIOUS. Secrets that are still encrypted with it: ${remaining}. ${reason}`,
+  );
   return 1;
 }
 

@@ -31,13 +31,7 @@ export async function openSnapshot(
   url: string | undefined,
   store: EmbeddedStore | undefined,
 ): Promise<DatabaseSnapshot | undefined> {
-  const source = createDataSource({ url, embedded: store?.database, poolSize: 1 });
-  await source.initialize();
-  const runner = source.createQueryRunner();
-  const close = async (): Promise<void> => {
-    await runner.release();
-    await source.destroy();
-  };
+  const { runner, close } = await connect(url, store);
   try {
     await runner.query('SET idle_in_transaction_session_timeout = 0');
     await runner.query('SET statement_timeout = 0');
@@ -61,12 +55,7 @@ async function factsOf(runner: Runner): Promise<DatabaseFacts | undefined> {
   const isMigrated = "SELECT to_regclass('migrations') IS NOT NULL AS value";
   if (!(await value<boolean>(runner, isMigrated))) return undefined;
   return {
-    postgres: Math.floor(
-      (await value<number>(
-        runner,
-        "SELECT current_setting('server_version_num')::integer AS value",
-      )) / 10_000,
-    ),
+    postgres: await majorVersion(runner),
     lastMigration: await value(
       runner,
       'SELECT name AS value FROM migrations ORDER BY timestamp DESC LIMIT 1',
@@ -105,21 +94,14 @@ export interface RestoreTarget {
 }
 
 export async function openTarget(url: string): Promise<RestoreTarget> {
-  const source = createDataSource({ url, poolSize: 1 });
-  await source.initialize();
-  const runner = source.createQueryRunner();
-  const close = async (): Promise<void> => {
-    await runner.release();
-    await source.destroy();
-  };
+  const { runner, close } = await connect(url);
   try {
-    const version = "SELECT current_setting('server_version_num')::integer AS value";
     const isEmpty =
       "SELECT NOT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'public') AS value";
     const processes = `SELECT count(*)::integer AS value FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'plinth' AND pid <> pg_backend_pid()`;
     return {
-      postgres: Math.floor((await value<number>(runner, version)) / 10_000),
+      postgres: await majorVersion(runner),
       isEmpty: await value<boolean>(runner, isEmpty),
       processes: await value<number>(runner, processes),
       clear: async () => {
@@ -134,6 +116,26 @@ export async function openTarget(url: string): Promise<RestoreTarget> {
     await close();
     throw error;
   }
+}
+
+/** One connection, which keeps its locks and its transaction until it is closed. */
+async function connect(
+  url: string | undefined,
+  store?: EmbeddedStore,
+): Promise<{ runner: Runner; close: () => Promise<void> }> {
+  const source = createDataSource({ url, embedded: store?.database, poolSize: 1 });
+  await source.initialize();
+  const runner = source.createQueryRunner();
+  const close = async (): Promise<void> => {
+    await runner.release();
+    await source.destroy();
+  };
+  return { runner, close };
+}
+
+async function majorVersion(runner: Runner): Promise<number> {
+  const version = "SELECT current_setting('server_version_num')::integer AS value";
+  return Math.floor((await value<number>(runner, version)) / 10_000);
 }
 
 async function value<T>(runner: Runner, sql: string): Promise<T> {

@@ -481,12 +481,12 @@ describe('the permission access:administer', () => {
 
   it('finds the records of users who are gone, and gives them to others', async () => {
     const leaver = await makeUser(plinth, root, 'parting', [everyRole]);
-    const left = await createKnowledge(leaver.session, { name: 'Left behind' });
+    const leftBase = await createKnowledge(leaver.session, { name: 'Left behind' });
     const leftAgent = await createAgent(leaver.session, chatModel, {
       agentName: 'Left behind, too',
       share: 0,
     });
-    const expected = { type: 'knowledge', id: left, name: 'Left behind' };
+    const expected = { type: 'knowledge', id: leftBase, name: 'Left behind' };
     expect(await recordsFor('name=left%20BEHIND')).toEqual([
       { ...expected, ownerId: leaver.id, ownerName: 'parting', grantCount: 1, unmanaged: false },
       expect.objectContaining({ type: 'agent', id: leftAgent.id, unmanaged: false }),
@@ -496,18 +496,18 @@ describe('the permission access:administer', () => {
       (await recordsFor('unmanaged=true&orderByColumn=type')).map(
         ({ type, id }) => `${type} ${id}`,
       );
-    expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`, `knowledge ${left}`]);
+    expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`, `knowledge ${leftBase}`]);
     done(await root.delete(`/system/user/${leaver.id}`));
     expect(await recordsFor('type=knowledge&unmanaged=true')).toEqual([
       { ...expected, ownerId: null, ownerName: null, grantCount: 0, unmanaged: true },
     ]);
 
     const { session, id } = administrator;
-    expect(await session.get(`/system/info/${left}`)).toMatchObject({ code: 404 });
+    expect(await session.get(`/system/info/${leftBase}`)).toMatchObject({ code: 404 });
     const reader = { subject: `user:${id}`, level: 'read' as const };
-    expect(await grant('knowledge', left, [reader], session)).toMatchObject({ code: 409 });
-    done(await grant('knowledge', left, [{ ...reader, level: 'manage' }], session));
-    expect(await session.get(`/system/info/${left}`)).toMatchObject({ code: 200 });
+    expect(await grant('knowledge', leftBase, [reader], session)).toMatchObject({ code: 409 });
+    done(await grant('knowledge', leftBase, [{ ...reader, level: 'manage' }], session));
+    expect(await session.get(`/system/info/${leftBase}`)).toMatchObject({ code: 200 });
     expect(await unmanaged()).toEqual([`agent ${leftAgent.id}`]);
   });
 
