@@ -14,7 +14,6 @@ if (s3Server === '') process.stdout.write('Skipped: PLINTH_S3 names no S3 server
 
 /** Where the AWS SDK of the tests finds its credentials. */
 export const s3Credentials = { AWS_ACCESS_KEY_ID: 'plinth', AWS_SECRET_ACCESS_KEY: 'plinth-test' };
-Object.assign(process.env, s3Credentials);
 
 /** A bucket of the server that is the test's own. */
 export class TestBucket {
@@ -26,6 +25,8 @@ export class TestBucket {
   }
 
   static async make(): Promise<TestBucket> {
+    // In each suite: the runner gives the process its variables back after each file, while this module stays loaded.
+    Object.assign(process.env, s3Credentials);
     const made = new TestBucket(`plinth-${randomBytes(6).toString('hex')}`);
     await made.client.send(new CreateBucketCommand({ Bucket: made.bucket }));
     return made;
