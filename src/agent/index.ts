@@ -24,7 +24,14 @@ export { AgentRuntimes } from './runtime/runtime.registry.js';
 export { MAX_QUOTED_CHARS, MAX_QUOTED_FRAGMENTS, quoteFragments } from './tool/quoted-fragments.js';
 export type { LeftOutFragment } from './tool/quoted-fragments.js';
 export { MAX_CONTENT_CHARS } from './tool/agent-tool.js';
-export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
+export type {
+  AgentTool,
+  ToolConsent,
+  ToolContext,
+  ToolFacts,
+  ToolOutcome,
+  ToolTurn,
+} from './tool/agent-tool.js';
 export { quotableName, quoted } from './tool/quotation.js';
 export {
   CITE,

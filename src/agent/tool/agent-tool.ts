@@ -46,6 +46,19 @@ export interface ToolOutcome {
   readonly summary: string;
 }
 
+/** `always` runs a call at once, `ask` waits for the consent of a person, `never` refuses it. */
+export type ToolConsent = 'always' | 'ask' | 'never';
+
+/** What a call may change, as the annotations of MCP tools say it. */
+export interface ToolFacts {
+  /** Changes nothing. Calls of other tools are recorded before they begin. */
+  readonly readOnly: boolean;
+  /** The same call again changes nothing more, so a call whose outcome is unknown may be repeated. */
+  readonly idempotent: boolean;
+  /** May delete or overwrite. */
+  readonly destructive: boolean;
+}
+
 /** A tool that an agent can switch on. One file for each tool, and one line in tool.registry.ts. */
 export interface AgentTool<Input = unknown> {
   /** The name on the wire and for the model, in snake_case. */
@@ -54,6 +67,15 @@ export interface AgentTool<Input = unknown> {
   readonly description: string;
   /** A strict object: an unknown property is an error. */
   readonly input: z.ZodType<Input>;
+  /** A tool without facts is read-only. */
+  readonly facts?: ToolFacts;
+  /** Whether a person is asked before a call; `always` by default. */
+  readonly consent?: ToolConsent;
+  /**
+   * What the consent "for this chat" is bound to: for a tool of a server its address, the tool and the hash of its schema, so
+   * that a changed tool asks again. The name by default.
+   */
+  readonly subject?: string;
   /** Addition to the description in this turn, such as the available knowledge bases. */
   describe?(turn: ToolTurn): string;
   /** Why the tool cannot be offered in this turn; undefined when it can. */
