@@ -1,4 +1,5 @@
 import fs, { mkdtemp, rm } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -65,7 +66,6 @@ export class GitConnector {
   ): Promise<string> {
     const { tenantId, id, secret } = source;
     const token = secret === null ? undefined : this.repository.tokens.open(tenantId, id, secret);
-    let isAsked = false;
     try {
       await git.init({ fs, gitdir, bare: true });
       await git.addRemote({ fs, gitdir, remote: 'origin', url: address });
@@ -78,11 +78,7 @@ export class GitConnector {
         singleBranch: true,
         depth: 1,
         tags: false,
-        onAuth: () => {
-          if (token === undefined || isAsked) return { cancel: true };
-          isAsked = true;
-          return { username: 'token', password: token };
-        },
+        ...(token !== undefined && { onAuth: () => ({ username: 'token', password: token }) }),
       });
       if (fetchHead === null) throw new GitError('no commit');
       return fetchHead;
@@ -138,7 +134,7 @@ export class GitConnector {
       url,
       method,
       statusCode: response.status,
-      statusMessage: String(response.status),
+      statusMessage: STATUS_CODES[response.status] ?? '',
       headers: Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
       ),

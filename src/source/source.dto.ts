@@ -124,7 +124,8 @@ export class ConnectorBody extends Input({
   token: Text({
     optional: true,
     max: 1_000,
-    description: 'git: password for the repository. Absent: stays while the server stays the same',
+    description:
+      'git: password for the repository. Absent: stays while the server stays the same; empty: removed',
   }),
   cron: Text({
     optional: true,

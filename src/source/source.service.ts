@@ -455,7 +455,7 @@ export class SourceService {
     await this.knowledge.writable(caller, knowledgeId);
     const { tenantId, userId } = caller;
     const { name, kind, cron = null, timeZone = null, address } = body;
-    this.web.check(address, body.token !== undefined);
+    this.web.check(address, Boolean(body.token));
     requireSchedule(cron, timeZone);
     const settings = connectorSettings(body);
     await this.database.transaction(async () => {
@@ -466,7 +466,7 @@ export class SourceService {
       const { id } = source;
       const secret = body.token
         ? this.repository.tokens.seal(tenantId, id, body.token)
-        : tokenChange(source, address);
+        : tokenChange(source, body);
       const change = { settings, cron, timeZone, secret, userId: userId || null };
       await this.repository.sources.update(tenantId, id, change);
       const action = isNew ? 'create' : 'update';
@@ -565,9 +565,11 @@ function connectorSettings(body: ConnectorBody): KnowledgeSource['settings'] {
   return { address, branch, folder: folder.replace(/^\/+|\/+$/g, ''), patterns, maxPages };
 }
 
-/** The change of a token that was not entered: none, but a stored token never goes to another server. */
-function tokenChange({ settings }: KnowledgeSource, address: string): null | undefined {
+/** Whether the stored token stays (undefined) or goes (null). It never goes to another server. */
+function tokenChange({ settings }: KnowledgeSource, body: ConnectorBody): null | undefined {
   const { address: before } = settings;
+  const { address, token } = body;
+  if (token === '') return null;
   const isSame = before !== undefined && new URL(before).origin === new URL(address).origin;
   return isSame ? undefined : null;
 }

@@ -180,7 +180,11 @@ describe('a Git repository', () => {
     });
     const fields = { kind: 'git', address: server.url, folder: 'docs', patterns: ['**/*.md'] };
     await save(fields);
-    expect(await run()).toMatchObject({ state: 'failed', created: 0 });
+    expect(await run()).toMatchObject({
+      state: 'failed',
+      created: 0,
+      failure: expect.stringContaining('(HTTP Error: 401 Unauthorized)'),
+    });
     await save({ ...fields, token: server.token });
     expect(await run()).toMatchObject({ failure: null, state: 'done', created: 2 });
     expect(await names()).toEqual(['a.md', 'b.md']);
@@ -206,6 +210,10 @@ describe('a Git repository', () => {
       hasToken: true,
     });
     expect(JSON.stringify(listed)).not.toContain(server.token);
+    // An empty one is none.
+    await save({ ...fields, token: '' });
+    expect(await run()).toMatchObject({ state: 'failed' });
+    await save({ ...fields, token: server.token });
     const other = await GitServer.start();
     await other.commit({ 'docs/a.md': 'Other.' });
     other.token = 'another';

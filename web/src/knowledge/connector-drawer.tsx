@@ -1,4 +1,5 @@
 import {
+  Checkbox,
   NumberInput,
   PasswordInput,
   Select,
@@ -114,8 +115,15 @@ export function ConnectorDrawer({ base, kind, source, names, onClose }: Props) {
             maxLength={1_000}
             autoComplete="new-password"
             visibilityToggleButtonProps={{ 'aria-label': t('source.showToken') }}
+            disabled={form.values.removesToken}
             {...form.getInputProps('token')}
           />
+          {source?.hasToken && (
+            <Checkbox
+              label={t('source.removeToken')}
+              {...form.getInputProps('removesToken', { type: 'checkbox' })}
+            />
+          )}
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <TextInput
               label={t('source.branch')}
@@ -203,6 +211,7 @@ interface Values {
   /** One pattern a line. */
   readonly patterns: string;
   readonly token: string;
+  readonly removesToken: boolean;
   readonly schedule: Schedule;
   readonly cron: string;
   readonly timeZone: string | null;
@@ -219,6 +228,7 @@ function valuesOf(source: KnowledgeSourceView | undefined): Values {
     folder: source?.folder ?? '',
     patterns: source?.patterns.join('\n') ?? '',
     token: '',
+    removesToken: false,
     schedule: scheduleOf(cron),
     cron: cron ?? '',
     timeZone: cron === null ? ownZone : timeZone,
@@ -239,13 +249,13 @@ function bodyOf(kind: ConnectorKind, values: Values): ConnectorBody {
   };
   if (kind === 'web') return { ...common, ...(maxDepth !== '' && { maxDepth: Number(maxDepth) }) };
   const branch = values.branch.trim();
-  const token = values.token.trim();
+  const token = values.removesToken ? '' : values.token.trim() || undefined;
   return {
     ...common,
     folder: values.folder.trim(),
     patterns: patternsOf(values.patterns),
     ...(branch && { branch }),
-    ...(token && { token }),
+    ...(token !== undefined && { token }),
   };
 }
 
