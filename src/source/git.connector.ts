@@ -1,11 +1,10 @@
 import fs, { mkdtemp, rm } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import git from 'isomorphic-git';
+import git, { Errors } from 'isomorphic-git';
 import type { GitHttpRequest, GitHttpResponse } from 'isomorphic-git';
 import picomatch from 'picomatch';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
@@ -85,7 +84,7 @@ export class GitConnector {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DomainError) throw error;
-      throw new GitError(error instanceof Error ? error.message : String(error), error);
+      throw new GitError(reasonOf(error), error);
     }
   }
 
@@ -134,7 +133,7 @@ export class GitConnector {
       url,
       method,
       statusCode: response.status,
-      statusMessage: STATUS_CODES[response.status] ?? '',
+      statusMessage: '',
       headers: Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
       ),
@@ -178,6 +177,11 @@ async function filesOf(
     },
   });
   return files.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Errors.HttpError) return `HTTP ${error.data.statusCode}`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 class GitError extends InvalidInputError {

@@ -253,34 +253,42 @@ export async function clickFace(control: Locator): Promise<void> {
   await ((await face.count()) > 0 ? face : control).click();
 }
 
-const COVERED_CONTROLS = `function () {
+/** A page that was just resized is laid out anew within some frames. */
+const COVERED_CONTROLS = `async function () {
   const CONTROLS = 'a[href], button, input, select, textarea, [role=button], [role=tab], [role=switch], [role=link]';
-  for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
   const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const dialogs = [...document.querySelectorAll('[role=dialog]')].filter(isShown);
-  const root = dialogs.at(-1) ?? document.body;
-  const covered = [];
-  let count = 0;
-  for (const control of root.querySelectorAll(CONTROLS)) {
-    if (control.matches(':disabled, [aria-hidden=true], [type=hidden], .skip-link')) continue;
-    if (control.closest('[inert], [aria-hidden=true]')) continue;
-    const { width, height } = control.getBoundingClientRect();
-    const isFace = isShown(control) && width > 1 && height > 1;
-    const face = isFace ? control : [...(control.labels ?? [])].find(isShown);
-    if (!face) continue;
-    face.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
-    const [box] = face.getClientRects();
-    if (!box) continue;
-    // The menu of a phone is beside the window until it is opened.
-    if (box.right <= 0) continue;
-    const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-    count += 1;
-    const isHit = face.contains(hit) || (hit?.contains(face) && hit.closest('label')?.control === control);
-    if (isHit) continue;
-    const show = (element) => element?.outerHTML.slice(0, 160).replaceAll(/\\s+/g, ' ');
-    covered.push(show(face) + ' is below ' + show(hit));
+  for (let frames = 0; ; frames += 1) {
+    const found = look();
+    if (found.covered.length === 0 || frames === 30) return found;
+    await new Promise(requestAnimationFrame);
   }
-  return { count, covered };
+  function look() {
+    for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
+    const dialogs = [...document.querySelectorAll('[role=dialog]')].filter(isShown);
+    const root = dialogs.at(-1) ?? document.body;
+    const covered = [];
+    let count = 0;
+    for (const control of root.querySelectorAll(CONTROLS)) {
+      if (control.matches(':disabled, [aria-hidden=true], [type=hidden], .skip-link')) continue;
+      if (control.closest('[inert], [aria-hidden=true]')) continue;
+      const { width, height } = control.getBoundingClientRect();
+      const isFace = isShown(control) && width > 1 && height > 1;
+      const face = isFace ? control : [...(control.labels ?? [])].find(isShown);
+      if (!face) continue;
+      face.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+      const [box] = face.getClientRects();
+      if (!box) continue;
+      // The menu of a phone is beside the window until it is opened.
+      if (box.right <= 0) continue;
+      const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+      count += 1;
+      const isHit = face.contains(hit) || (hit?.contains(face) && hit.closest('label')?.control === control);
+      if (isHit) continue;
+      const show = (element) => element?.outerHTML.slice(0, 160).replaceAll(/\\s+/g, ' ');
+      covered.push(show(face) + ' is below ' + show(hit));
+    }
+    return { count, covered };
+  }
 }`;
 
 async function allParsed(admin: Session): Promise<void> {

@@ -183,7 +183,7 @@ describe('a Git repository', () => {
     expect(await run()).toMatchObject({
       state: 'failed',
       created: 0,
-      failure: expect.stringContaining('(HTTP Error: 401 Unauthorized)'),
+      failure: expect.stringContaining('(HTTP 401)'),
     });
     await save({ ...fields, token: server.token });
     expect(await run()).toMatchObject({ failure: null, state: 'done', created: 2 });
