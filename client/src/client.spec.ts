@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiError, ConnectionError, createPlinth, withMessage } from './index.js';
-import type { ChatEvent, HarnessNews, Plinth } from './index.js';
+import type { ChatEvent, HarnessNews, Plinth, UserNews } from './index.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -517,6 +517,41 @@ describe('streamHarness', () => {
     expect(requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       { runs: [{ ...run, afterSequence: 2 }] },
       { runs: [{ ...run, afterSequence: 3 }] },
+    ]);
+  });
+});
+
+describe('streamUserEvents', () => {
+  const frame = (id: number, sequence: number): string =>
+    runEvent(sequence, 'run.started').replace(/^id: .*/, `id: ${id}`);
+
+  it('begins now, and goes on after the last number, of an event or of the end of what was stored', async () => {
+    const leaving = new AbortController();
+    answers = [
+      stream(': connected\n\n: sync 40\n\n'),
+      stream(`: connected\n\n${frame(41, 7)}`),
+      stream(`: connected\n\n${frame(42, 1)}: sync 42\n\n`),
+    ];
+    const seen: UserNews[] = [];
+    const reading = (async () => {
+      for await (const news of plinth.streamUserEvents({ signal: leaving.signal })) {
+        seen.push(news);
+        if (news.position === 42 && news.kind === 'synced') leaving.abort();
+      }
+    })();
+
+    expect(await thrownBy(reading)).toMatchObject({ name: 'AbortError' });
+    expect(seen).toMatchObject([
+      { kind: 'synced', position: 40 },
+      { kind: 'event', position: 41, event: { sequence: 7 } },
+      { kind: 'event', position: 42, event: { sequence: 1 } },
+      { kind: 'synced', position: 42 },
+    ]);
+    const path = '/coding/harness/events/stream';
+    expect(requests.map(({ line }) => line)).toEqual([
+      `GET ${path}`,
+      `GET ${path}?afterSequence=40`,
+      `GET ${path}?afterSequence=41`,
     ]);
   });
 });

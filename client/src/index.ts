@@ -13,6 +13,7 @@ export type {
   FollowOptions,
   HarnessEvent,
   HarnessNews,
+  UserNews,
   FailedFile,
   LeftOutSource,
   ModelTestEvent,

@@ -190,6 +190,14 @@ export interface Streams {
     runs: () => readonly FollowedRun[],
     options?: FollowOptions,
   ): AsyncGenerator<HarnessNews, void, undefined>;
+  /**
+   * Yields the events of all runs of the caller, also of runs that begin later, until the signal aborts or the sign-in ends:
+   * those after the number `after`, without it those from now on. `synced` tells the number up to which all stored events
+   * were received. A lost connection is resumed after the last event.
+   */
+  streamUserEvents(
+    options?: FollowOptions & { readonly after?: number },
+  ): AsyncGenerator<UserNews, void, undefined>;
   /** Yields notices to the signed-in user until the signal aborts. Throws ApiError when the sign-in ends, or where EXISTING_CONSOLES=off removes the route. */
   streamNotices(options?: FollowOptions): AsyncGenerator<Notice, void, undefined>;
 }
@@ -202,6 +210,7 @@ export function streamsOf(connection: Connection): Streams {
     streamRunEvents: (sessionId, runId, options = {}) =>
       streamRunEvents(connection, { sessionId, runId }, options),
     streamHarness: (runs, options = {}) => streamHarness(connection, runs, options),
+    streamUserEvents: (options = {}) => streamUserEvents(connection, options),
     streamNotices: (options = {}) => streamNotices(connection, options),
   };
 }
@@ -290,13 +299,15 @@ export type HarnessNews =
   /** Number of pending decisions. */
   | { readonly kind: 'count'; readonly count: number };
 
+const USER_STREAM = '/coding/harness/events/stream';
+
 async function* streamHarness(
   connection: Connection,
   runs: () => readonly FollowedRun[],
   options: FollowOptions,
 ): AsyncGenerator<HarnessNews, void, undefined> {
   const request = (): Call => ({
-    path: '/coding/harness/events/stream',
+    path: USER_STREAM,
     method: 'POST',
     headers: new Headers({ 'Content-Type': 'application/json' }),
     body: JSON.stringify({
@@ -316,6 +327,33 @@ function newsOf(event: string, text: string): HarnessNews {
     return { kind, runId: (data as { runId: string }).runId };
   }
   return { kind: 'event', event: data as HarnessEvent };
+}
+
+/** Messages of the stream of a user; `position` is the number among all events of the user. */
+export type UserNews =
+  | { readonly kind: 'event'; readonly position: number; readonly event: HarnessEvent }
+  | { readonly kind: 'synced'; readonly position: number };
+
+async function* streamUserEvents(
+  connection: Connection,
+  { after, ...options }: FollowOptions & { readonly after?: number },
+): AsyncGenerator<UserNews, void, undefined> {
+  let last = after;
+  const request = (): Call => ({
+    path: last === undefined ? USER_STREAM : `${USER_STREAM}?afterSequence=${last}`,
+    withComments: true,
+  });
+  for await (const { id, event, data } of followed(connection, request, options)) {
+    if (event === COMMENT) {
+      const synced = /^ *sync (\d+)$/.exec(data);
+      if (!synced) continue;
+      last = Number(synced[1]);
+      yield { kind: 'synced', position: last };
+    } else {
+      last = Number(id);
+      yield { kind: 'event', position: last, event: JSON.parse(data) as HarnessEvent };
+    }
+  }
 }
 
 async function* streamNotices(
@@ -338,7 +376,12 @@ const MAX_DELAY_MS = 10_000;
 interface Call extends RequestInit {
   readonly path: string;
   readonly headers?: Headers;
+  /** Yields comments, too, as frames with the event COMMENT. */
+  readonly withComments?: boolean;
 }
+
+/** No name of an event that a server sends. */
+const COMMENT = ': comment';
 
 /** Yields the frames of a stream and reopens it whenever it ends, until the server has nothing more to send. */
 async function* followed(
@@ -391,11 +434,17 @@ async function* framesOf(
   let lastReceived = Date.now();
   try {
     const either = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
-    const response = await open(connection, { ...call, signal: either }, signal);
+    const { withComments = false, ...request } = call;
+    const response = await open(connection, { ...request, signal: either }, signal);
     onOpen?.();
     const requestId = response.headers.get('X-Request-Id') ?? undefined;
     const frames: EventSourceMessage[] = [];
-    const parser = createParser({ onEvent: (frame) => frames.push(frame) });
+    const parser = createParser({
+      onEvent: (frame) => frames.push(frame),
+      ...(withComments && {
+        onComment: (data: string) => frames.push({ id: undefined, event: COMMENT, data }),
+      }),
+    });
     for await (const text of textsOf(response, signal)) {
       lastReceived = Date.now();
       parser.feed(text);

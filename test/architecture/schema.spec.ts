@@ -110,7 +110,12 @@ describe('the schema', () => {
 
     expect(referring.length).toBeGreaterThan(10);
     // An approval goes with its run, events of a response with the response. The usage ledger keeps tokens and costs under the number of a deleted user.
-    const exceptions = ['harness_approval', 'stored_response_event', 'upstream_call'];
+    const exceptions = [
+      'harness_approval',
+      'harness_event',
+      'stored_response_event',
+      'upstream_call',
+    ];
     const tables = await tablesWith('user_id');
 
     expect(tables.filter((table) => !referring.includes(table))).toEqual(exceptions);

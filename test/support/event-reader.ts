@@ -12,6 +12,8 @@ import { eventually } from './wait.js';
  */
 export class EventReader {
   readonly events: RunEvent[] = [];
+  /** Ids of the frames. */
+  readonly positions: number[] = [];
   readonly comments: string[] = [];
   /** The connection is over, whoever ended it. */
   closed = false;
@@ -21,6 +23,7 @@ export class EventReader {
     readonly status: number,
     private readonly response: IncomingMessage,
     path: string,
+    private readonly of: 'run' | 'user',
   ) {
     response.setEncoding('utf8');
     response.on('data', (text: string) => {
@@ -35,13 +38,14 @@ export class EventReader {
     session: Session,
     path: string,
     headers: Record<string, string> = {},
+    of: 'run' | 'user' = 'run',
   ): Promise<EventReader> {
     const request = get(session.url + path, {
       headers: { ...session.headers, ...headers },
       agent: false,
     });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    return new EventReader(response.statusCode ?? 0, response, path);
+    return new EventReader(response.statusCode ?? 0, response, path, of);
   }
 
   get sequences(): number[] {
@@ -49,7 +53,7 @@ export class EventReader {
   }
 
   get last(): number {
-    return this.events.at(-1)?.sequence ?? 0;
+    return this.positions.at(-1) ?? 0;
   }
 
   /** The deltas put together. */
@@ -87,6 +91,16 @@ export class EventReader {
     );
   }
 
+  /** The number up to which what was stored has come. */
+  async synced(limitMs = 90_000): Promise<number> {
+    const comment = await eventually(
+      () => this.comments.find((one) => one.startsWith('sync ')),
+      (found) => found !== undefined,
+      limitMs,
+    );
+    return Number(comment?.slice(5));
+  }
+
   async end(limitMs = 90_000): Promise<void> {
     await eventually(
       () => this.closed,
@@ -100,16 +114,20 @@ export class EventReader {
     this.rest = blocks.pop() ?? '';
     for (const block of blocks) {
       if (block.startsWith(': ')) this.comments.push(block.slice(2));
-      else this.events.push(eventOf(block));
+      else this.add(block);
     }
   }
-}
 
-function eventOf(block: string): RunEvent {
-  const found = /^id: (\d+)\nevent: ([\w.]+)\ndata: ([^\n]+)$/.exec(block);
-  const event = found && (JSON.parse(found[3] ?? '') as RunEvent);
-  if (event?.sequence !== Number(found?.[1]) || event.type !== found?.[2]) {
-    throw new Error(`No frame of an event: ${block.slice(0, 300)}`);
+  /** The id is the event's number in its run, or among all of its user. */
+  private add(block: string): void {
+    const found = /^id: (\d+)\nevent: ([\w.]+)\ndata: ([^\n]+)$/.exec(block);
+    const event = found && (JSON.parse(found[3] ?? '') as RunEvent);
+    const position = Number(found?.[1]);
+    const isNumbered = this.of === 'user' || event?.sequence === position;
+    if (!event || !isNumbered || event.type !== found?.[2]) {
+      throw new Error(`No frame of an event: ${block.slice(0, 300)}`);
+    }
+    this.events.push(event);
+    this.positions.push(position);
   }
-  return event;
 }

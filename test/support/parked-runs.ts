@@ -261,6 +261,7 @@ export class ParkedRuns {
     const session = await this.plinth.app.get(SessionRepository).find(tenantId, sessionId);
     if (!session) throw new Error(`There is no session ${sessionId}.`);
     const { userId, homeTenantId, modelName, permissionMode, approvalPolicy } = session;
+    const { planPolicy, planFiles } = session;
     const inserted = await this.plinth.app.get(RunRepository).insert({
       id,
       tenantId,
@@ -272,6 +273,8 @@ export class ParkedRuns {
       modelName,
       permissionMode,
       approvalPolicy,
+      planPolicy,
+      planFiles,
       budget: {
         maxIterations: 10,
         maxToolCalls: 10,

@@ -15,6 +15,12 @@ import type { AccessRule } from '../../src/platform/access/index.js';
 
 type Source = 'path' | 'query' | 'body' | 'other';
 
+/** Streams that need no id and end only with their reader. */
+export const ENDLESS: ReadonlySet<string> = new Set([
+  '/resource/sse',
+  '/coding/harness/events/stream',
+]);
+
 export interface RouteParameter {
   readonly source: Source;
   /** The one field that is read; undefined when the whole of it is. */

@@ -16,6 +16,7 @@ import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.re
 import type { CallOutcome, ExecutedCall } from './tool.results.js';
 import { RollBackFailedError, ToolError } from '../protocol/tool-call.js';
 import type { FileOperation } from '../protocol/tool-call.js';
+import { consentedPlan } from '../protocol/policy.js';
 import type { Plan, FileSubject, Grants, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
@@ -236,7 +237,7 @@ export class ToolCalls {
     const plan = await tool.plan(input, toolContext);
     const operations = plan.files.map(({ operation }) => operation);
     const allowed = await this.store.approvals.allowed(run);
-    const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
+    const subject = filesSubject(plan, { workspace, plan: consentedPlan(run), grants: allowed });
     const grants = pathGrants(subject.files);
     const shownCall = async (): Promise<ShownCall> =>
       shownFiles(plan.files, await this.files.preview(plan.files));
@@ -492,7 +493,7 @@ export function filesSubject(
   };
 }
 
-/** The paths that an approved plan names, as tools normalise them. A path that no tool would take allows nothing. */
+/** The paths that a plan approved by a person names, as tools normalise them. A path that no tool would take allows nothing. */
 function plannedPaths(plan: Plan | null, workspace: Workspace): ReadonlySet<string> {
   const paths = new Set<string>();
   if (plan?.reviewState !== 'APPROVED') return paths;

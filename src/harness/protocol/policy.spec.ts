@@ -154,8 +154,29 @@ describe('who may do what', () => {
     ['FULL_ACCESS ON_REQUEST', true],
     ['FULL_ACCESS NEVER', false],
   ] as const)('%s: a person reviews the plan: %s', (facts, reviewed) => {
-    expect(planApprovalNeeded(FACTS[facts])).toBe(reviewed);
+    const policy = { planPolicy: 'ALWAYS', planFiles: 0, plan: null } as const;
+    expect(planApprovalNeeded({ ...FACTS[facts], ...policy }, 0)).toBe(reviewed);
   });
+
+  it.each([
+    ['ALWAYS', 0, null, true],
+    ['ABOVE_FILES', 2, null, false],
+    ['ABOVE_FILES', 3, null, true],
+    ['NEVER', 200, null, false],
+    ['NEVER', 0, 'REVISION_REQUESTED', true],
+    ['ABOVE_FILES', 0, 'REVISION_REQUESTED', true],
+  ] as const)(
+    '%s, a plan of %s files, before it %s: reviewed %s',
+    (planPolicy, files, before, reviewed) => {
+      const facts = {
+        ...FACTS['WORKSPACE_WRITE ON_REQUEST'],
+        ...{ planPolicy, planFiles: 2, plan: before && { reviewState: before } },
+      };
+      expect(planApprovalNeeded(facts, files)).toBe(reviewed);
+      const silent = { ...facts, approvalPolicy: 'NEVER' } as const;
+      expect(planApprovalNeeded(silent, files)).toBe(false);
+    },
+  );
 });
 
 const anyFacts = fc.constantFrom<PolicyFacts>(...Object.values(FACTS));

@@ -78,6 +78,10 @@ export const APPROVAL_POLICIES = ['ON_REQUEST', 'NEVER'] as const;
 /** NEVER: what would be asked is denied. */
 export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
 
+export const PLAN_POLICIES = ['ALWAYS', 'ABOVE_FILES', 'NEVER'] as const;
+/** Which plans a person reviews where people are asked: all, those that name more than `planFiles` files, or none. */
+export type PlanPolicy = (typeof PLAN_POLICIES)[number];
+
 /** Protection of a path; the strictest counts. */
 export type PathProtection = 'NONE' | 'PROTECTED' | 'GIT';
 
@@ -87,7 +91,7 @@ export interface FileSubject {
   readonly secret: boolean;
   /** Deletes, moves away, or overwrites what the run has not read. */
   readonly destructive: boolean;
-  /** Named in the approved plan. */
+  /** Named in the plan that a person has approved. */
   readonly planned: boolean;
   /** Granted for this session by a person. */
   readonly granted: boolean;
@@ -130,9 +134,34 @@ export function decidePolicy(facts: PolicyFacts, subject: PolicySubject): Policy
   }
 }
 
-/** Whether a person reviews the plan before anything is changed. A READ_ONLY run has no plan step. */
-export function planApprovalNeeded({ permissionMode, approvalPolicy }: PolicyFacts): boolean {
-  return permissionMode !== 'READ_ONLY' && approvalPolicy !== 'NEVER';
+export interface PlanFacts extends PolicyFacts {
+  readonly planPolicy: PlanPolicy;
+  readonly planFiles: number;
+  readonly plan: Pick<Plan, 'reviewState'> | null;
+}
+
+/**
+ * Whether a person reviews a plan of so many files before anything is changed. A READ_ONLY run has no plan step. The version
+ * that follows a person's feedback is always reviewed.
+ */
+export function planApprovalNeeded(facts: PlanFacts, fileCount: number): boolean {
+  if (facts.permissionMode === 'READ_ONLY' || facts.approvalPolicy === 'NEVER') return false;
+  if (facts.plan?.reviewState === 'REVISION_REQUESTED' || facts.planPolicy === 'ALWAYS')
+    return true;
+  return facts.planPolicy === 'ABOVE_FILES' && fileCount > facts.planFiles;
+}
+
+/** The run's plan if a person has approved it: one that no one has reviewed allows nothing. */
+export function consentedPlan({
+  plan,
+  planReceipt,
+}: {
+  readonly plan: Plan | null;
+  readonly planReceipt: PlanReceipt | null;
+}): Plan | null {
+  const isApproved =
+    planReceipt?.decision === 'APPROVED' && planReceipt.hash === plan?.canonicalHash;
+  return isApproved ? plan : null;
 }
 
 function ofSecretRead({ permissionMode, approvalPolicy }: PolicyFacts): PolicyDecision {

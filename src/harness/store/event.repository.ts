@@ -5,6 +5,8 @@ import type { HarnessRun } from './harness.entity.js';
 
 /** An event as it is read from its table. */
 export interface StoredEvent {
+  /** Number in the source that it was read from. */
+  readonly position: number;
   readonly sessionId: string;
   readonly runId: string;
   readonly sequence: number;
@@ -21,6 +23,20 @@ export interface StoredEvent {
 /** Names one run. */
 export type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
+/** Names one user's runs of a tenant. */
+export interface RunsOfUser {
+  readonly tenantId: string;
+  readonly ownerId: number;
+}
+
+/** What numbers events: a run, or a user over all runs. */
+export type EventSource = RunKey | RunsOfUser;
+
+/** Names the source among those of all tenants. */
+export function sourceKey(source: EventSource): string {
+  return 'ownerId' in source ? `${source.tenantId} ${source.ownerId}` : source.id;
+}
+
 export interface EventRange {
   /** Number of the last event that is not wanted. */
   readonly after: number;
@@ -29,12 +45,10 @@ export interface EventRange {
   readonly bytes: number;
 }
 
-/** Progress of a run. */
-export interface RunProgress {
-  readonly id: string;
-  /** Number of its last event, 0 when there was none yet. */
+export interface SourceProgress {
+  /** Number of the last event, 0 when there was none yet. */
   readonly last: number;
-  /** Whether the run is over, so that nothing but an undo adds events. */
+  /** Whether a run is over, so that nothing but an undo adds events. */
   readonly ended: boolean;
 }
 
@@ -47,16 +61,22 @@ interface EventRow extends StoredEvent {
   readonly reached: number;
 }
 
-const PAGE = `SELECT page.*
-    FROM (SELECT candidate.*, sum(octet_length(candidate.data)) OVER (ORDER BY candidate.sequence) AS reached
-            FROM (SELECT session_id AS "sessionId", run_id AS "runId", sequence,
+/** A page of the events whose column `position` is above $3, as far as the size of their data lets. */
+function page(position: string, source: string): string {
+  return `SELECT page.*
+    FROM (SELECT candidate.*, sum(octet_length(candidate.data)) OVER (ORDER BY candidate.position) AS reached
+            FROM (SELECT ${position} AS position, session_id AS "sessionId", run_id AS "runId", sequence,
                          floor(extract(epoch FROM create_time) * 1000)::bigint AS timestamp, type,
                          step_id AS "stepId", tool_call_id AS "toolCallId", approval_id AS "approvalId",
                          data::text AS data
-                    FROM harness_event WHERE tenant_id = $1 AND run_id = $2 AND sequence > $3
-                   ORDER BY sequence LIMIT $4) AS candidate) AS page
+                    FROM harness_event WHERE tenant_id = $1 AND ${source} = $2 AND ${position} > $3
+                   ORDER BY ${position} LIMIT $4) AS candidate) AS page
    WHERE page.reached - octet_length(page.data) < $5
-   ORDER BY page.sequence`;
+   ORDER BY page.position`;
+}
+
+const PAGE_OF_RUN = page('sequence', 'run_id');
+const PAGE_OF_USER = page('user_sequence', 'user_id');
 
 /** The events of runs, to be read and at last to be removed; they are written with the runs (ledger). */
 @Injectable()
@@ -65,11 +85,13 @@ export class EventRepository {
 
   /** Events in their order, and whether the range may hold more. */
   async page(
-    { tenantId, id }: RunKey,
+    source: EventSource,
     { after, limit, bytes }: EventRange,
   ): Promise<{ readonly events: StoredEvent[]; readonly more: boolean }> {
-    const events = await this.database.prepared<EventRow>(PAGE, [
-      tenantId,
+    const [statement, id] =
+      'ownerId' in source ? [PAGE_OF_USER, source.ownerId] : [PAGE_OF_RUN, source.id];
+    const events = await this.database.prepared<EventRow>(statement, [
+      source.tenantId,
       id,
       after,
       limit,
@@ -88,17 +110,30 @@ export class EventRepository {
     return rows.length > 0;
   }
 
-  /** Progress of the runs; deleted runs are left out. */
-  async progress(runs: readonly RunKey[]): Promise<RunProgress[]> {
-    return acrossTenants('poll of followed runs', () =>
-      this.database.query<RunProgress>(
-        `SELECT run.id, run.next_event_sequence - 1 AS last,
+  /** Progress of the sources by their keys; deleted runs are left out. */
+  async progress(sources: readonly EventSource[]): Promise<Map<string, SourceProgress>> {
+    const users = sources.filter((source) => 'ownerId' in source);
+    const runs = sources.filter((source) => 'id' in source);
+    const rows = await acrossTenants('poll of followed runs', () =>
+      this.database.query<SourceProgress & { key: string }>(
+        `SELECT run.id::text AS key, run.next_event_sequence - 1 AS last,
               run.status IN ('COMPLETED', 'FAILED', 'CANCELLED') AS ended
          FROM unnest($1::text[], $2::uuid[]) AS followed (tenant_id, id)
-         JOIN harness_run run ON run.tenant_id = followed.tenant_id AND run.id = followed.id`,
-        [runs.map(({ tenantId }) => tenantId), runs.map(({ id }) => id)],
+         JOIN harness_run run ON run.tenant_id = followed.tenant_id AND run.id = followed.id
+        UNION ALL
+       SELECT followed.tenant_id || ' ' || followed.id, coalesce(stream.next_sequence, 1) - 1, false
+         FROM unnest($3::text[], $4::bigint[]) AS followed (tenant_id, id)
+         LEFT JOIN harness_stream stream
+           ON stream.tenant_id = followed.tenant_id AND stream.user_id = followed.id`,
+        [
+          runs.map(({ tenantId }) => tenantId),
+          runs.map(({ id }) => id),
+          users.map(({ tenantId }) => tenantId),
+          users.map(({ ownerId }) => ownerId),
+        ],
       ),
     );
+    return new Map(rows.map(({ key, last, ended }) => [key, { last, ended }]));
   }
 
   /**

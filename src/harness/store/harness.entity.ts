@@ -19,6 +19,7 @@ import {
 } from '../../platform/database/index.js';
 import type {
   ApprovalPolicy,
+  PlanPolicy,
   ApprovalPreview,
   ApprovalState,
   Decision,
@@ -62,6 +63,8 @@ export class HarnessSession {
   @Varchar(200) modelName: string;
   @Varchar(20) permissionMode: PermissionMode;
   @Varchar(20) approvalPolicy: ApprovalPolicy;
+  @Varchar(20) planPolicy: PlanPolicy;
+  @Integer() planFiles: number;
   @Bigint() nextMessageSequence: number;
   @Varchar(256) idempotencyKey: string;
   @Char(64) idempotencyHash: string;
@@ -84,6 +87,8 @@ export class HarnessRun {
   @Varchar(200) modelName: string;
   @Varchar(20) permissionMode: PermissionMode;
   @Varchar(20) approvalPolicy: ApprovalPolicy;
+  @Varchar(20) planPolicy: PlanPolicy;
+  @Integer() planFiles: number;
   @Jsonb() budget: RunBudget;
   @Varchar(20) status: RunStatus;
   @Varchar(10) phase: Phase;
@@ -285,12 +290,23 @@ export class HarnessEvent {
   @Bigint(primary) sequence: number;
   @TenantId() tenantId: string;
   @Uuid() sessionId: string;
+  /** User of the run, and the number among all events of that user; null for events of releases without the stream. */
+  @Bigint(nullable) userId: number | null;
+  @Bigint(nullable) userSequence: number | null;
   @Varchar(40) type: EventType;
   @Varchar(40, nullable) stepId: string | null;
   @Uuid(nullable) toolCallId: string | null;
   @Uuid(nullable) approvalId: string | null;
   @Jsonb() data: Readonly<Record<string, unknown>>;
   @CreateTime() createTime: Date;
+}
+
+/** Numbers of a user's events in one tenant, over all runs; taken last in a write, so that commits have their order. */
+@Entity({ name: 'harness_stream' })
+export class HarnessStream {
+  @TenantId(primary) tenantId: string;
+  @Bigint(primary) userId: number;
+  @Bigint() nextSequence: number;
 }
 
 /** A file that a tool call has changed, with the contents before and after by their hashes. */

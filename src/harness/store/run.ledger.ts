@@ -120,10 +120,13 @@ export class RunLedger {
 
   /** Stores events that change nothing else: one statement. Answers the last number; FencedError. */
   async append(lease: RunClaim, drafts: readonly EventDraft[]): Promise<number> {
-    const sequence = await this.rows.append(lease, drafts);
-    if (sequence === undefined) throw new FencedError(lease);
-    await this.publish(lease.tenantId, lease.runId, sequence);
-    return sequence;
+    const last = await this.rows.append(lease, drafts);
+    if (!last) throw new FencedError(lease);
+    await this.publish(
+      { tenantId: lease.tenantId, id: lease.runId, userId: last.userId },
+      last.sequence,
+    );
+    return last.sequence;
   }
 
   /** Tells the workers that the run waits for an owner, once the open transaction is committed. */
@@ -139,7 +142,7 @@ export class RunLedger {
     const { drafts, run } = writer;
     if (drafts.length > 0) {
       const last = row.nextEventSequence + drafts.length - 1;
-      await this.database.afterCommit(() => this.publish(row.tenantId, row.id, last));
+      await this.database.afterCommit(() => this.publish(row, last));
     }
     if (drafts.some(({ type }) => INBOX_EVENTS.has(type))) {
       const { tenantId, userId } = row;
@@ -157,8 +160,11 @@ export class RunLedger {
     return result;
   }
 
-  private async publish(tenantId: string, runId: string, sequence: number): Promise<void> {
-    await this.bus.publish('harness.event', { tenantId, runId, sequence });
+  private async publish(
+    { tenantId, id: runId, userId }: Pick<HarnessRun, 'tenantId' | 'id' | 'userId'>,
+    sequence: number,
+  ): Promise<void> {
+    await this.bus.publish('harness.event', { tenantId, runId, userId, sequence });
   }
 }
 

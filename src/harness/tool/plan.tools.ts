@@ -108,7 +108,7 @@ export class PlanCreateTool implements RunTool<CreateInput> {
       revision,
       ...content,
       canonicalHash: planHash(content),
-      reviewState: planApprovalNeeded(run) ? 'AWAITING_APPROVAL' : 'APPROVED',
+      reviewState: planApprovalNeeded(run, content.files.length) ? 'AWAITING_APPROVAL' : 'APPROVED',
     };
     return { kind: 'propose-plan', plan: proposed, summary: `plan, version ${revision}` };
   }

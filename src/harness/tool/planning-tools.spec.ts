@@ -54,6 +54,8 @@ class HarnessRunRow implements HarnessRun {
   modelName = 'coder';
   permissionMode: HarnessRun['permissionMode'] = 'WORKSPACE_WRITE';
   approvalPolicy: HarnessRun['approvalPolicy'] = 'ON_REQUEST';
+  planPolicy = 'ALWAYS' as const;
+  planFiles = 0;
   budget = {
     maxIterations: 0,
     maxToolCalls: 0,

@@ -17,8 +17,13 @@ export const events = {
   'harness.cancel': z.object({ tenantId: z.string(), runId: z.string() }),
   /** The requests that wait for a decision of the user have changed. */
   'harness.inbox': z.object({ tenantId: z.string(), userId: z.number() }),
-  /** The run's events reach this number. */
-  'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
+  /** The run's events reach this number; of the release before, without its user. */
+  'harness.event': z.object({
+    tenantId: z.string(),
+    runId: z.string(),
+    userId: z.number().optional(),
+    sequence: z.number(),
+  }),
   /** A response in the background has new events, or has ended. */
   'response.event': z.object({ tenantId: z.string(), responseId: z.string() }),
   /**

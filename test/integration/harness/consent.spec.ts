@@ -57,6 +57,18 @@ async function building(
   return run;
 }
 
+interface RunPlan {
+  readonly taskId: string;
+  readonly revision: number;
+  readonly canonicalHash: string;
+}
+
+/** Body that asks for another version of the plan. */
+function revisionOf({ taskId, revision, canonicalHash }: RunPlan, content: string): object {
+  const shown = { taskId, expectedRevision: revision, expectedHash: canonicalHash };
+  return { ...shown, feedbackId: freshKey(), content };
+}
+
 async function approvePlan(run: RunView): Promise<void> {
   const { data } = done(
     await harness.session.get<Record<string, unknown>>(harness.path(run, '/plan')),
@@ -117,6 +129,57 @@ describe('a plan', () => {
     expect(contentOf('planned.js')).toBe('planned\n');
   });
 
+  it.each([
+    ['NEVER', ['one.js', 'two.js']],
+    ['ABOVE_FILES', ['one.js']],
+  ])(
+    'under %s goes on without a review, and allows no file by itself',
+    async (planPolicy, files) => {
+      const { sessionId } = await harness.createSession({ planPolicy, planFiles: 2 });
+      const path = `${planPolicy}.js`;
+      harness.script(
+        { toolCalls: [plan(...files, path)] },
+        { toolCalls: [write(path, 'first\n')] },
+        { text: 'All done.' },
+      );
+      const run = await harness.createRun(sessionId);
+      const [approval] = await asked(run);
+      expect(approval).toMatchObject({
+        toolName: 'write_file',
+        available: expect.arrayContaining(['APPROVE_SESSION']),
+      });
+      expect(contentOf(path)).toBeUndefined();
+      expect(await harness.run(run)).toMatchObject({
+        phase: 'BUILD',
+        plan: { reviewState: 'APPROVED' },
+      });
+      const types = (await harness.events(run)).map(({ type }) => type);
+      expect(types).toContain('plan.approved');
+      expect(types).not.toContain('run.waiting_for_input');
+      await answer(run, approval);
+      expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+      expect(contentOf(path)).toBe('first\n');
+    },
+  );
+
+  it('above the files of ABOVE_FILES is reviewed, and so is the version after feedback', async () => {
+    const { sessionId } = await harness.createSession({ planPolicy: 'ABOVE_FILES', planFiles: 1 });
+    harness.script(
+      { toolCalls: [plan('one.js', 'two.js')] },
+      { toolCalls: [plan('above.js')] },
+      { toolCalls: [write('above.js', 'planned\n')] },
+      { text: 'All done.' },
+    );
+    const run = await harness.createRun(sessionId);
+    const first = (await harness.waitFor(run, 'WAITING_FOR_INPUT'))['plan'] as RunPlan;
+    done(await harness.post(run, '/plan/revision', revisionOf(first, 'Take above.js instead.')));
+    const second = await harness.waitFor(run, 'WAITING_FOR_INPUT');
+    expect(second['plan']).toMatchObject({ revision: 2, reviewState: 'AWAITING_APPROVAL' });
+    await approvePlan(second);
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    expect(contentOf('above.js')).toBe('planned\n');
+  });
+
   it('is made anew after feedback, which the model reads', async () => {
     const { sessionId } = await harness.createSession();
     harness.script(
@@ -125,18 +188,8 @@ describe('a plan', () => {
       { text: 'All done.' },
     );
     const run = await harness.createRun(sessionId);
-    const first = (await harness.waitFor(run, 'WAITING_FOR_INPUT'))['plan'] as {
-      taskId: string;
-      revision: number;
-      canonicalHash: string;
-    };
-    const request = {
-      taskId: first.taskId,
-      expectedRevision: first.revision,
-      expectedHash: first.canonicalHash,
-      feedbackId: freshKey(),
-      content: 'Take two.js instead.',
-    };
+    const first = (await harness.waitFor(run, 'WAITING_FOR_INPUT'))['plan'] as RunPlan;
+    const request = revisionOf(first, 'Take two.js instead.');
     done(await harness.post(run, '/plan/revision', request));
     const second = await harness.waitFor(run, 'WAITING_FOR_INPUT');
     expect(second['plan']).toMatchObject({ revision: 2, files: ['two.js'], taskId: first.taskId });

@@ -60,6 +60,8 @@ describe('POST /coding/harness/sessions', () => {
       model: CODER,
       permissionMode: 'WORKSPACE_WRITE',
       approvalPolicy: 'ON_REQUEST',
+      planPolicy: 'ALWAYS',
+      planFiles: 0,
       title: 'Fix the shop',
       activeRunId: null,
       createdAt: expect.any(Number),
@@ -85,6 +87,8 @@ describe('POST /coding/harness/sessions', () => {
     ['model', 'model is required', { model: undefined }],
     ['permissionMode', 'permissionMode must be one of', { permissionMode: 'EVERYTHING' }],
     ['approvalPolicy', 'approvalPolicy must be one of', { approvalPolicy: 'ALWAYS' }],
+    ['planPolicy', 'planPolicy must be one of', { planPolicy: 'SOMETIMES' }],
+    ['planFiles', 'planFiles must be at most 200', { planPolicy: 'ABOVE_FILES', planFiles: 201 }],
     ['idempotencyKey', 'idempotencyKey must not be empty', { idempotencyKey: '' }],
     ['idempotencyKey', 'at most 256', { idempotencyKey: 'k'.repeat(257) }],
     ['title', 'at most 200', { title: 't'.repeat(201) }],
@@ -110,6 +114,33 @@ describe('POST /coding/harness/sessions', () => {
   });
 });
 
+describe('planPolicy', () => {
+  it.each([
+    [{}, 'ALWAYS', 0],
+    [{ planPolicy: 'NEVER', planFiles: 7 }, 'NEVER', 0],
+    [{ planPolicy: 'ABOVE_FILES' }, 'ABOVE_FILES', 3],
+    [{ planPolicy: 'ABOVE_FILES', planFiles: 7 }, 'ABOVE_FILES', 7],
+  ])('of %j is %s, %s', async (over, planPolicy, planFiles) => {
+    expect(done(await create(writer.session, over)).data).toMatchObject({ planPolicy, planFiles });
+  });
+});
+
+describe('PUT /coding/harness/sessions/{sessionId}/title', () => {
+  it('renames the session', async () => {
+    const { sessionId } = done(await create(writer.session, { title: 'Old' })).data;
+    const path = `${SESSIONS}/${sessionId}`;
+    const renamed = await writer.session.put<SessionView>(`${path}/title`, { title: ' New ' });
+    expect(done(renamed).data).toMatchObject({ title: 'New', revision: 2 });
+    expect((await writer.session.get(path)).data).toMatchObject({ title: 'New' });
+    expect(await writer.session.put(`${path}/title`, { title: ' ' })).toMatchObject({ code: 400 });
+    const tooLong = { title: 't'.repeat(201) };
+    expect(await writer.session.put(`${path}/title`, tooLong)).toMatchObject({ code: 400 });
+    expect(await stranger.put(`${path}/title`, { title: 'Theirs' })).toMatchObject({
+      data: { errorCode: 'SESSION_NOT_FOUND' },
+    });
+  });
+});
+
 describe('an idempotencyKey', () => {
   it('is the same session with the same body, and a conflict with another', async () => {
     const body = harness.sessionBody();
@@ -121,6 +152,8 @@ describe('an idempotencyKey', () => {
       { title: 'Other' },
       { permissionMode: 'READ_ONLY' },
       { approvalPolicy: 'NEVER' },
+      { planPolicy: 'NEVER' },
+      { planPolicy: 'ABOVE_FILES' },
       { model: 'other' },
       { workspacePath: harness.root },
     ]) {

@@ -93,7 +93,14 @@ async function insertRun(
   });
   const place = { tenant_id: tenantId, session_id: sessionId, run_id: runId, sequence: 1 };
   const data = JSON.stringify({ requirement: text });
-  await insert(database, 'harness_event', { ...place, type: 'run.created', data });
+  const [numbers] = await database.query<{ next: number }>(
+    `INSERT INTO harness_stream (tenant_id, user_id, next_sequence) VALUES ($1, $2, 2)
+         ON CONFLICT (tenant_id, user_id) DO UPDATE SET next_sequence = harness_stream.next_sequence + 1
+     RETURNING next_sequence AS next`,
+    [tenantId, userId],
+  );
+  const ofUser = { user_id: userId, user_sequence: (numbers?.next ?? 2) - 1 };
+  await insert(database, 'harness_event', { ...place, ...ofUser, type: 'run.created', data });
   const message = { id: randomUUID(), role: 'USER', content: text };
   await insert(database, 'harness_message', { ...place, ...message });
 }

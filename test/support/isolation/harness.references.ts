@@ -108,6 +108,7 @@ export const harnessReferences: Record<string, Record<string, Reference>> = {
   ...routes({
     [`GET ${SESSION}`]: {},
     [`PUT ${SESSION}/pin`]: { body: () => ({ pinned: true }) },
+    [`PUT ${SESSION}/title`]: { body: () => ({ title: 'New' }) },
     [`DELETE ${SESSION}`]: {},
     [`POST ${SESSION}/restore`]: {},
     [`GET ${SESSION}/messages`]: {},

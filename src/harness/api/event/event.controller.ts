@@ -38,12 +38,14 @@ import { msg } from '../../../platform/message/index.js';
 import { EventBus } from '../../../platform/event/index.js';
 import { EventFeed } from './event.feed.js';
 import { EventStream } from './event.stream.js';
+import type { StreamedSource } from './event.stream.js';
 import { EventView, toEventView } from './event.view.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';
+import { isEnded } from '../../protocol/run.state.js';
 import { maySee, RunService } from '../run/run.service.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
-import { EventRepository } from '../../store/event.repository.js';
+import { EventRepository, sourceKey } from '../../store/event.repository.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 
 const EVENTS_PER_PAGE = 1_000;
@@ -128,11 +130,9 @@ export class EventController {
     const { run } = await this.runs.ownRun(caller, sid, rid);
     const { place, leave } = this.admit(caller, rid);
     place.mayGoOn = async (now) => maySee(now, run);
-    const stream = new EventStream(this.feed, place, response, {
-      synced: (_, last) => `: sync ${last}\n\n`,
-    });
+    const stream = new EventStream(this.feed, place, response);
     try {
-      stream.follow(run, position);
+      stream.follow(streamedRun(run, syncComment), position);
       if (!(await stream.hasEvents())) {
         setEnvelopeCode(response, NOTHING_NEW);
         response.status(NOTHING_NEW).end();
@@ -164,6 +164,21 @@ export class EventController {
     };
     return { place, leave };
   }
+}
+
+/** Comment at the end of what was stored. */
+function syncComment(last: number): string {
+  return `: sync ${last}\n\n`;
+}
+
+function streamedRun(
+  run: HarnessRun,
+  synced: StreamedSource['synced'],
+  over?: StreamedSource['over'],
+): StreamedSource {
+  const { tenantId, id, nextEventSequence, status } = run;
+  const last = nextEventSequence - 1;
+  return { source: { tenantId, id }, last, isOver: isEnded(status), synced, ...(over && { over }) };
 }
 
 function sequenceOf(lastEventId: string | undefined): number {
@@ -239,6 +254,7 @@ export class FollowController {
     @Inject(CONFIG) private readonly config: Config,
     private readonly runs: RunService,
     private readonly approvals: ApprovalRepository,
+    private readonly repository: EventRepository,
     private readonly feed: EventFeed,
     private readonly bus: EventBus,
     private readonly streams: OpenStreams,
@@ -264,14 +280,9 @@ export class FollowController {
     const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
     if (!place) throw new TooManyReadersError('user', perUser);
     const { tenantId, userId } = caller;
-    const placeOf = ({ sessionId, id: runId }: HarnessRun, sequence: number): object => {
-      return { sessionId, runId, sequence };
-    };
-    const stream = new EventStream(this.feed, place, response, {
-      synced: (run, last) => sseFrame('run.synced', placeOf(run, last)),
-      over: (run, last) => sseFrame('run.over', placeOf(run, last)),
-      countInbox: () => this.approvals.countWaiting(tenantId, userId),
-    });
+    const stream = new EventStream(this.feed, place, response, () =>
+      this.approvals.countWaiting(tenantId, userId),
+    );
     const leaving = [
       this.bus.subscribe('harness.inbox', (one) => {
         if (one.tenantId === tenantId && one.userId === userId) stream.recount();
@@ -286,7 +297,13 @@ export class FollowController {
       for (const [at, requested] of runs.entries()) {
         const run = await this.ownRun(caller, requested, at);
         followedRuns.push(run);
-        stream.follow(run, requested.afterSequence ?? 0);
+        const { sessionId, id: runId } = run;
+        const frame = (event: string) => (sequence: number) =>
+          sseFrame(event, { sessionId, runId, sequence });
+        stream.follow(
+          streamedRun(run, frame('run.synced'), frame('run.over')),
+          requested.afterSequence ?? 0,
+        );
       }
       await stream.write((error) => {
         this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });
@@ -294,6 +311,42 @@ export class FollowController {
     } finally {
       clearInterval(timer);
       for (const leave of leaving) leave();
+      stream.close();
+    }
+  }
+
+  /**
+   * The events of all runs of the caller as server-sent events, also of runs that begin later, until the reader leaves. The
+   * id of each is its number among them. Without a position it begins with the next event.
+   */
+  @Get('stream')
+  @RequirePermission('coding:harness:use')
+  @NoEnvelope()
+  @ApiHeader({ name: 'Last-Event-ID', required: false })
+  @AnswersRaw('text/event-stream', 'Frames with id, event and data')
+  async followAll(
+    @CurrentCaller() caller: Caller,
+    @Query() { afterSequence }: EventStreamQuery,
+    @Headers('last-event-id') lastEventId: string | undefined,
+    @Res() response: Response,
+  ): Promise<void> {
+    const position = Math.max(afterSequence ?? 0, sequenceOf(lastEventId));
+    const perUser = streamsPerUser(this.config);
+    const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
+    if (!place) throw new TooManyReadersError('user', perUser);
+    const { tenantId, userId } = caller;
+    place.mayGoOn = async (now) => maySee(now, { tenantId, userId });
+    const stream = new EventStream(this.feed, place, response);
+    try {
+      const source = { tenantId, ownerId: userId };
+      const progress = await this.repository.progress([source]);
+      const last = progress.get(sourceKey(source))?.last ?? 0;
+      const isNew = afterSequence === undefined && !lastEventId?.trim();
+      stream.follow({ source, last, isOver: false, synced: syncComment }, isNew ? last : position);
+      await stream.write((error) => {
+        this.logger.warn({ msg: 'Failed to read events of a user', userId, err: error });
+      });
+    } finally {
       stream.close();
     }
   }

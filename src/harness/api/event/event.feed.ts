@@ -2,22 +2,22 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { isOutage } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/event/index.js';
-import { EventRepository } from '../../store/event.repository.js';
-import type { RunKey, StoredEvent } from '../../store/event.repository.js';
+import { EventRepository, sourceKey } from '../../store/event.repository.js';
+import type { EventSource, StoredEvent } from '../../store/event.repository.js';
 import { eventFrame } from './event.view.js';
 
 /** Interval at which a reader that no notification has reached polls for events. */
 const POLL_MS = 2_000;
 
 /**
- * Wakes the readers of this process when the runs they follow have new events. A notification carries no data: events
+ * Wakes the readers of this process when what they follow, runs or users, has new events. A notification carries no data: events
  * are always read from the table, and one statement every two seconds detects lost notifications. There is one
  * subscription and one timer, and none without readers.
  */
 @Injectable()
 export class EventFeed implements OnApplicationShutdown {
   private readonly logger = new Logger(EventFeed.name);
-  private readonly tails = new Map<string, RunTail>();
+  private readonly tails = new Map<string, EventTail>();
   private subscriptions: (() => void)[] = [];
   private timer: NodeJS.Timeout | undefined;
   private polling: Promise<void> | undefined;
@@ -32,20 +32,21 @@ export class EventFeed implements OnApplicationShutdown {
     await this.polling;
   }
 
-  /** Runs with a subscriber. */
+  /** Sources with a subscriber. */
   get size(): number {
     return this.tails.size;
   }
 
   /**
-   * A reader of the run's events after the position; it must leave in the end. Readers that belong together share `woken`,
+   * A reader of the source's events after the position; it must leave in the end. Readers that belong together share `woken`,
    * which has an event `wake` when one of them may have something to read.
    */
-  follow(run: RunKey, position: number, woken: EventTarget): Follower {
-    let tail = this.tails.get(run.id);
+  follow(source: EventSource, position: number, woken: EventTarget): Follower {
+    const key = sourceKey(source);
+    let tail = this.tails.get(key);
     if (!tail) {
-      tail = new RunTail(run, this.repository, () => this.forget(run.id));
-      this.tails.set(run.id, tail);
+      tail = new EventTail(source, this.repository, () => this.forget(key));
+      this.tails.set(key, tail);
     }
     if (this.subscriptions.length === 0) this.start();
     return tail.follow(position, woken);
@@ -53,9 +54,13 @@ export class EventFeed implements OnApplicationShutdown {
 
   private start(): void {
     this.subscriptions = [
-      this.bus.subscribe('harness.event', ({ tenantId, runId, sequence }) => {
+      this.bus.subscribe('harness.event', ({ tenantId, runId, userId, sequence }) => {
         const followed = this.tails.get(runId);
-        if (followed?.run.tenantId === tenantId) followed.reaches(sequence);
+        if (followed?.source.tenantId === tenantId) followed.reaches(sequence);
+        // The number among all events of the user is not announced: its readers look.
+        if (userId !== undefined) {
+          this.tails.get(sourceKey({ tenantId, ownerId: userId }))?.reaches(Infinity);
+        }
       }),
       this.bus.onResumed(() => this.pollNow()),
     ];
@@ -66,8 +71,8 @@ export class EventFeed implements OnApplicationShutdown {
     this.polling ??= this.poll().finally(() => (this.polling = undefined));
   }
 
-  private forget(runId: string): void {
-    this.tails.delete(runId);
+  private forget(key: string): void {
+    this.tails.delete(key);
     if (this.tails.size === 0) this.stop();
   }
 
@@ -81,10 +86,9 @@ export class EventFeed implements OnApplicationShutdown {
   private async poll(): Promise<void> {
     const tails = [...this.tails.values()];
     try {
-      const rows = await this.repository.progress(tails.map(({ run }) => run));
-      const progress = new Map(rows.map((one) => [one.id, one]));
+      const progress = await this.repository.progress(tails.map(({ source }) => source));
       for (const tail of tails) {
-        const { last, ended } = progress.get(tail.run.id) ?? { last: 0, ended: true };
+        const { last, ended } = progress.get(sourceKey(tail.source)) ?? { last: 0, ended: true };
         if (ended) tail.end();
         tail.reaches(last);
       }
@@ -103,7 +107,7 @@ const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed',
 /** Size of one write: small enough that a client that stops reading leaves little unsent. */
 const CHUNK_CHARACTERS = 32_768;
 
-/** Events of a run that follow each other, ready to be written; readers at the same place share one. */
+/** Events of a source that follow each other, ready to be written; readers at the same place share one. */
 export interface EventPage {
   /** Whole frames as UTF-8. */
   readonly chunks: readonly Buffer[];
@@ -111,7 +115,7 @@ export interface EventPage {
   readonly last: number;
   /** Whether the page was full and more events follow. */
   readonly more: boolean;
-  /** Whether the run's end is among the events. */
+  /** Whether the end of the run that is read is among the events. */
   readonly ended: boolean;
 }
 
@@ -136,15 +140,15 @@ interface Reading {
   readonly wakeUps: number;
 }
 
-/** A run that readers of this process follow. Readers at the same position share one read. */
-export class RunTail {
+/** A source that readers of this process follow. Readers at the same position share one read. */
+export class EventTail {
   private readonly followers = new Set<Follower>();
   private readonly readings = new Map<number, Reading>();
   private wakeUps = 0;
   private over = false;
 
   constructor(
-    readonly run: RunKey,
+    readonly source: EventSource,
     private readonly repository: Pick<EventRepository, 'page'>,
     private readonly onEmpty: () => void,
   ) {}
@@ -163,7 +167,7 @@ export class RunTail {
     return follower;
   }
 
-  /** Wakes readers that have not read up to this number of the run's events. */
+  /** Wakes readers that have not read up to this number of the source's events. */
   reaches(sequence: number): void {
     this.wakeUps += 1;
     for (const follower of this.followers) if (follower.position < sequence) follower.wake();
@@ -192,22 +196,22 @@ export class RunTail {
 
   private async readPage(after: number): Promise<EventPage> {
     const range = { after, limit: PAGE_EVENTS, bytes: REPLAY_BYTES };
-    const { events, more } = await this.repository.page(this.run, range);
+    const { events, more } = await this.repository.page(this.source, range);
     return {
       chunks: [...chunksOf(events)],
-      last: events.at(-1)?.sequence ?? after,
+      last: events.at(-1)?.position ?? after,
       more,
-      ended: events.some(({ type }) => LAST_EVENTS.has(type)),
+      ended: !('ownerId' in this.source) && events.some(({ type }) => LAST_EVENTS.has(type)),
     };
   }
 }
 
-/** Position of one reader in the events of a run. */
+/** Position of one reader in the events of a source. */
 export class Follower {
   private stale = true;
 
   constructor(
-    private readonly tail: RunTail,
+    private readonly tail: EventTail,
     private at: number,
     private readonly onLeave: () => void,
     private readonly woken: EventTarget,

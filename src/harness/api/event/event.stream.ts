@@ -4,8 +4,7 @@ import type { Response } from 'express';
 import type { StreamPlace } from '../../../platform/access/index.js';
 import { isOutage } from '../../../platform/database/index.js';
 import { sseFrame, SseWriter } from '../../../platform/http/index.js';
-import { isEnded } from '../../protocol/run.state.js';
-import type { HarnessRun } from '../../store/harness.entity.js';
+import type { EventSource } from '../../store/event.repository.js';
 import type { EventFeed, EventPage, Follower } from './event.feed.js';
 
 const PING_MS = 10_000;
@@ -16,28 +15,30 @@ const STALLED_MS = 10_000;
 /** Delay before a failed read is tried again. */
 const RETRY_MS = 2_000;
 
-/** Frames of a stream beside the events of its runs; `last` is the number of the last event written. */
-export interface StreamFrames {
-  /** The stored events of the run are written. */
-  readonly synced: (run: HarnessRun, last: number) => string;
+/** A source of events and the frames beside them; `last` is the number of the last event written. */
+export interface StreamedSource {
+  readonly source: EventSource;
+  /** Number of its last event when the stream began. */
+  readonly last: number;
+  /** Whether the run had ended when the stream began. */
+  readonly isOver: boolean;
+  /** The stored events are written. */
+  readonly synced: (last: number) => string;
   /** The run has ended and sends no more events. */
-  readonly over?: (run: HarnessRun, last: number) => string;
-  /** Number of items that wait for a decision of the reader. Without it the stream ends with its last run. */
-  readonly countInbox?: () => Promise<number>;
+  readonly over?: (last: number) => string;
 }
 
-/** A run and the stream's position in it. */
-interface StreamedRun {
-  readonly run: HarnessRun;
+/** A source and the stream's position in it. */
+interface Reading extends StreamedSource {
   readonly follower: Follower;
   /** A page that was read before the stream began. */
   first?: EventPage | undefined;
   more: boolean;
-  synced: boolean;
+  isSynced: boolean;
 }
 
 /**
- * Streams stored and new events of runs in one response. Each run gets a page in turn, so that a long replay neither
+ * Streams stored and new events of sources in one response. Each gets a page in turn, so that a long replay neither
  * delays the others nor needs more memory than one page. Nothing is buffered for a slow client, because events that it
  * has not read are in the table. Always close it, even if nothing was written.
  */
@@ -45,7 +46,7 @@ export class EventStream {
   private readonly woken = new EventTarget();
   private readonly ending = new AbortController();
   private readonly writer: SseWriter;
-  private readonly runs = new Set<StreamedRun>();
+  private readonly readings = new Set<Reading>();
   private isInboxStale: boolean;
   private counted: number | undefined;
 
@@ -53,27 +54,28 @@ export class EventStream {
     private readonly feed: EventFeed,
     private readonly place: StreamPlace,
     response: Response,
-    private readonly frames: StreamFrames,
+    /** Number of items that wait for a decision of the reader. Without it the stream ends with its last run. */
+    private readonly countInbox?: () => Promise<number>,
   ) {
-    this.isInboxStale = frames.countInbox !== undefined;
+    this.isInboxStale = countInbox !== undefined;
     this.writer = new SseWriter(response, PING_MS, { stalledMs: STALLED_MS });
     this.writer.onClose(() => this.ending.abort());
     place.onEnd(() => this.ending.abort());
   }
 
-  /** The events of the run after the position. */
-  follow(run: HarnessRun, position: number): void {
+  /** The events of the source after the position. */
+  follow(streamed: StreamedSource, position: number): void {
     // A number above the last event would make the stream wait for an event that may never come.
-    const after = Math.min(position, run.nextEventSequence - 1);
-    const follower = this.feed.follow(run, after, this.woken);
-    this.runs.add({ run, follower, more: true, synced: false });
+    const after = Math.min(position, streamed.last);
+    const follower = this.feed.follow(streamed.source, after, this.woken);
+    this.readings.add({ ...streamed, follower, more: true, isSynced: false });
   }
 
   /** Reads the first pages before the answer begins; false when nothing is in them and nothing more will come. */
   async hasEvents(): Promise<boolean> {
-    for (const streamed of this.runs) streamed.first = await streamed.follower.read();
-    return [...this.runs].some(
-      ({ run, first }) => !isEnded(run.status) || (first?.chunks.length ?? 0) > 0,
+    for (const reading of this.readings) reading.first = await reading.follower.read();
+    return [...this.readings].some(
+      ({ isOver, first }) => !isOver || (first?.chunks.length ?? 0) > 0,
     );
   }
 
@@ -100,16 +102,16 @@ export class EventStream {
   }
 
   close(): void {
-    for (const { follower } of this.runs) follower.leave();
+    for (const { follower } of this.readings) follower.leave();
     this.place.release();
   }
 
   private isOver(): boolean {
-    return this.ending.signal.aborted || (this.runs.size === 0 && !this.frames.countInbox);
+    return this.ending.signal.aborted || (this.readings.size === 0 && !this.countInbox);
   }
 
-  private get unread(): StreamedRun[] {
-    return [...this.runs].filter(({ more, follower }) => more || follower.isStale);
+  private get unread(): Reading[] {
+    return [...this.readings].filter(({ more, follower }) => more || follower.isStale);
   }
 
   private hasNews(): boolean {
@@ -122,12 +124,12 @@ export class EventStream {
 
   private async writeNews(): Promise<void> {
     if (this.isInboxStale) await this.writeCount();
-    for (const streamed of this.unread) if (!this.isOver()) await this.writePage(streamed);
+    for (const reading of this.unread) if (!this.isOver()) await this.writePage(reading);
   }
 
   private async writeCount(): Promise<void> {
     this.isInboxStale = false;
-    const count = await this.frames.countInbox?.().catch((error: unknown) => {
+    const count = await this.countInbox?.().catch((error: unknown) => {
       this.isInboxStale = true;
       throw error;
     });
@@ -136,21 +138,21 @@ export class EventStream {
     await this.put(sseFrame('inbox.count', { count }));
   }
 
-  private async writePage(streamed: StreamedRun): Promise<void> {
-    const { run, follower, first } = streamed;
+  private async writePage(reading: Reading): Promise<void> {
+    const { follower, first } = reading;
     // Determined before the page is read: a run that ends later may have events after the page.
-    const wasOver = isEnded(run.status) || (!first && follower.isOver);
+    const wasOver = reading.isOver || (!first && follower.isOver);
     const page = first ?? (await follower.read());
-    streamed.first = undefined;
+    reading.first = undefined;
     for (const chunk of page.chunks) await this.put(chunk);
-    streamed.more = page.more;
+    reading.more = page.more;
     if (page.more) return;
-    if (!streamed.synced) await this.put(this.frames.synced(run, page.last));
-    streamed.synced = true;
+    if (!reading.isSynced) await this.put(reading.synced(page.last));
+    reading.isSynced = true;
     if (!wasOver && !page.ended) return;
-    if (this.frames.over) await this.put(this.frames.over(run, page.last));
+    if (reading.over) await this.put(reading.over(page.last));
     follower.leave();
-    this.runs.delete(streamed);
+    this.readings.delete(reading);
   }
 
   private async put(frames: string | Buffer): Promise<void> {

@@ -27,12 +27,12 @@ export function toEventView(event: StoredEvent): EventView {
 }
 
 /**
- * The same object as a server-sent event whose id is the sequence. The data goes in as the text that the database gives:
+ * The same object as a server-sent event whose id is its number in what is read. The data goes in as the text that the database gives:
  * reading and writing it again would be most of the work of a replay.
  */
 export function eventFrame(event: StoredEvent): string {
   const head = JSON.stringify(headOf(event)).slice(0, -1);
-  return `id: ${event.sequence}\nevent: ${event.type}\ndata: ${head},"data":${event.data}}\n\n`;
+  return `id: ${event.position}\nevent: ${event.type}\ndata: ${head},"data":${event.data}}\n\n`;
 }
 
 function headOf(event: StoredEvent): Omit<EventView, 'data'> {

@@ -343,6 +343,7 @@ export class RunService {
   /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
   private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
     const { tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy } = session;
+    const { planPolicy, planFiles } = session;
     return {
       id: newId(),
       tenantId,
@@ -351,6 +352,8 @@ export class RunService {
       homeTenantId,
       permissionMode,
       approvalPolicy,
+      planPolicy,
+      planFiles,
       requirement: body.requirement,
       modelName,
       budget: budgetOf(body.budget ?? {}, SERVER_BUDGET),

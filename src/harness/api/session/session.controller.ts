@@ -27,7 +27,12 @@ import {
 } from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/values.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES, requireWrite } from '../../protocol/policy.js';
+import {
+  APPROVAL_POLICIES,
+  PERMISSION_MODES,
+  PLAN_POLICIES,
+  requireWrite,
+} from '../../protocol/policy.js';
 import { IdempotencyConflictError } from '../../store/errors.js';
 import { SessionRepository } from '../../store/run.repository.js';
 import type { NewSession, SessionRow } from '../../store/run.repository.js';
@@ -37,6 +42,9 @@ import { HarnessModels, RunService } from '../run/run.service.js';
 
 const MAX_PAGE_SIZE = 1_000;
 const MAX_TITLE_CHARS = 200;
+/** Files of a plan that needs no review under ABOVE_FILES, unless the request says otherwise. */
+const USUAL_PLAN_FILES = 3;
+const MAX_PLAN_FILES = 200;
 
 @StrictFields()
 export class CreateHarnessSessionBody extends Input({
@@ -56,6 +64,17 @@ export class CreateHarnessSessionBody extends Input({
     optional: true,
     description: 'ON_REQUEST when not given; NEVER: what would be asked is denied',
   }),
+  planPolicy: OneOf(PLAN_POLICIES, {
+    optional: true,
+    description:
+      'Which plans are reviewed under ON_REQUEST; ALWAYS when not given. A plan without review allows no file: each edit is asked for',
+  }),
+  planFiles: Whole({
+    optional: true,
+    min: 0,
+    max: MAX_PLAN_FILES,
+    description: `ABOVE_FILES: files of a plan that needs no review; ${USUAL_PLAN_FILES} when not given`,
+  }),
   title: Text({
     optional: true,
     max: MAX_TITLE_CHARS,
@@ -65,6 +84,11 @@ export class CreateHarnessSessionBody extends Input({
     max: MAX_KEY_CHARS,
     description: 'The same key with the same body is the same session',
   }),
+}) {}
+
+@StrictFields()
+export class RenameHarnessSessionBody extends Input({
+  title: Text({ max: MAX_TITLE_CHARS, description: 'New name' }),
 }) {}
 
 @StrictFields()
@@ -101,6 +125,11 @@ export class HarnessSessionView extends View({
   model: text({ description: 'modelName', example: 'gpt-4o-mini' }),
   permissionMode: oneOf(PERMISSION_MODES),
   approvalPolicy: oneOf(APPROVAL_POLICIES),
+  planPolicy: oneOf(PLAN_POLICIES),
+  planFiles: integer({
+    example: 0,
+    description: 'ABOVE_FILES: plans of up to so many files need no review',
+  }),
   title: text({ example: 'shop' }),
   activeRunId: nullable(uuid({ description: 'The unfinished run' })),
   createdAt: timestamp(),
@@ -136,8 +165,12 @@ export class HarnessSessionController {
     const { workspacePath, model, permissionMode, approvalPolicy = 'ON_REQUEST', title } = body;
     const { tenantId, userId, homeTenantId } = caller;
     const { idempotencyKey } = body;
+    const { planPolicy = 'ALWAYS' } = body;
+    const planFiles = planPolicy === 'ABOVE_FILES' ? (body.planFiles ?? USUAL_PLAN_FILES) : 0;
     const fields = [workspacePath, model, permissionMode, approvalPolicy, title];
-    const idempotencyHash = requestHash(fields);
+    // A request without them is the same as before there were any.
+    const plans = planPolicy === 'ALWAYS' ? [] : [planPolicy, planFiles];
+    const idempotencyHash = requestHash([...fields, ...plans]);
     const earlier = await this.replay({ tenantId, userId, idempotencyKey, idempotencyHash });
     if (earlier) return earlier;
     const workspace = await this.roots.resolve(tenantId, workspacePath);
@@ -150,6 +183,8 @@ export class HarnessSessionController {
       modelName,
       permissionMode,
       approvalPolicy,
+      planPolicy,
+      planFiles,
       title: (title?.trim() || basename(workspace.path)).slice(0, MAX_TITLE_CHARS).toWellFormed(),
       workspace: workspace.path,
       workspaceIdentity: workspace.identity,
@@ -182,6 +217,18 @@ export class HarnessSessionController {
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
     return toHarnessSessionView(await this.runs.sessionOf(caller, sessionId));
+  }
+
+  @Put(':sessionId/title')
+  @Answers(HarnessSessionView)
+  async rename(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Body() { title }: RenameHarnessSessionBody,
+  ): Promise<HarnessSessionView> {
+    const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
+    await this.sessions.rename(tenantId, id, title.trim().toWellFormed());
+    return this.get(caller, sessionId);
   }
 
   /** Keeps the session at the top of the list, or unpins it. */
@@ -238,10 +285,10 @@ export class HarnessSessionController {
 
   /** The unique index lets only one of several simultaneous requests with one key create the session. */
   private async insert(caller: Caller, session: NewSession): Promise<HarnessSessionView> {
-    const { id, tenantId, modelName: model, permissionMode, approvalPolicy } = session;
+    const { id, tenantId, modelName: model, permissionMode, approvalPolicy, planPolicy } = session;
     return this.database.transaction(async () => {
       if (await this.sessions.insert(session)) {
-        const detail = { model, permissionMode, approvalPolicy };
+        const detail = { model, permissionMode, approvalPolicy, planPolicy };
         await this.audit.record(caller, {
           action: 'create',
           target: 'harness_session',

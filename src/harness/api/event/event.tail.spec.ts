@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { EventRange, StoredEvent } from '../../store/event.repository.js';
-import { RunTail } from './event.feed.js';
+import { EventTail } from './event.feed.js';
 import type { Follower } from './event.feed.js';
 
 /** A table that answers when it is told to, with what it held when it was asked. */
@@ -31,7 +31,14 @@ class SlowTable {
 }
 
 function eventOf(sequence: number): StoredEvent {
-  const ids = { sessionId: 's', runId: 'r', stepId: null, toolCallId: null, approvalId: null };
+  const ids = {
+    position: sequence,
+    sessionId: 's',
+    runId: 'r',
+    stepId: null,
+    toolCallId: null,
+    approvalId: null,
+  };
   return { ...ids, sequence, timestamp: 0, type: 'usage.updated', data: '{}' };
 }
 
@@ -40,7 +47,7 @@ class Reader {
   private readonly woken = new EventTarget();
   readonly follower: Follower;
 
-  constructor(tail: RunTail) {
+  constructor(tail: EventTail) {
     this.follower = tail.follow(0, this.woken);
   }
 
@@ -50,9 +57,9 @@ class Reader {
   }
 }
 
-function newTail(onEmpty = (): void => undefined): { table: SlowTable; tail: RunTail } {
+function newTail(onEmpty = (): void => undefined): { table: SlowTable; tail: EventTail } {
   const table = new SlowTable();
-  return { table, tail: new RunTail({ tenantId: '000000', id: 'r' }, table, onEmpty) };
+  return { table, tail: new EventTail({ tenantId: '000000', id: 'r' }, table, onEmpty) };
 }
 
 /** True when the promise settles before the event loop has turned. */
