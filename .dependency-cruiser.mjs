@@ -38,6 +38,7 @@ const features = [
   'retrieval',
   'langchain',
   'media',
+  'effect',
   'agent',
   'apikey',
   'chat',

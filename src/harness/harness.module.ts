@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { EffectModule } from '../effect/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { SkillModule } from '../skill/index.js';
@@ -9,13 +10,11 @@ import {
   GrantController,
   PlanController,
 } from './api/approval/approval.controller.js';
-import { ApprovalRepository } from './store/approval.repository.js';
 import {
   ArtifactRepository,
-  EffectRepository,
   FileChangeRepository,
   UndoRepository,
-} from './store/effect.repository.js';
+} from './store/file-change.repository.js';
 import { Artifacts, BlobStore } from './change/blob.store.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChanges } from './change/file-changes.js';
@@ -53,6 +52,7 @@ import { ToolCalls } from './engine/tools.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
 import { HarnessMessageController } from './api/message/message.controller.js';
 import { ReportController } from './api/report/report.controller.js';
+import { InboxRepository } from './store/inbox.repository.js';
 import { ReportRepository } from './store/report.repository.js';
 import { RunController } from './api/run/run.controller.js';
 import { HarnessModels, RunService } from './api/run/run.service.js';
@@ -70,6 +70,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
 @Module({
   imports: [
     TypeOrmModule.forFeature(Object.values(entities)),
+    EffectModule,
     ModelModule,
     SkillModule,
     StorageModule,
@@ -92,7 +93,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     WorkspaceController,
   ],
   providers: [
-    ApprovalRepository,
     ArtifactRepository,
     Artifacts,
     BlobStore,
@@ -106,7 +106,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SummaryWriter,
     SurroundingsReader,
     HarnessSwitches,
-    EffectRepository,
     InterruptedCommands,
     ToolCallRecovery,
     PartialOutputs,
@@ -127,6 +126,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ToolConsent,
     WorkspaceLockRepository,
     MessageRepository,
+    InboxRepository,
     ReportRepository,
     RunInputRepository,
     RunRepository,

@@ -1,10 +1,8 @@
 import { Database } from '../../src/platform/database/index.js';
 import { processId } from '../../src/platform/lease/index.js';
-import { subjectHash } from '../../src/harness/store/approval.repository.js';
-import type { ApprovalAsk } from '../../src/harness/store/approval.repository.js';
+import { EffectRepository, subjectHash } from '../../src/effect/index.js';
+import type { ApprovalAsk, EffectClass, FileOperation } from '../../src/effect/index.js';
 import { ToolConsent } from '../../src/harness/engine/tool.consent.js';
-import type { FileOperation } from '../../src/harness/protocol/tool-call.js';
-import { EffectRepository } from '../../src/harness/store/effect.repository.js';
 import { ToolResults } from '../../src/harness/engine/tool.results.js';
 import { RUN_JOB, RunLedger } from '../../src/harness/store/run.ledger.js';
 import type { RunWriter } from '../../src/harness/store/run.ledger.js';
@@ -12,7 +10,7 @@ import { MessageRepository } from '../../src/harness/store/message.repository.js
 import { proposalEvents } from '../../src/harness/store/event.catalogue.js';
 import { planHash } from '../../src/harness/protocol/policy.js';
 import type { Plan } from '../../src/harness/protocol/policy.js';
-import type { EffectClass, WaitKind } from '../../src/harness/protocol/run.state.js';
+import type { WaitKind } from '../../src/harness/protocol/run.state.js';
 import { newId, sha256 } from '../../src/harness/protocol/values.js';
 import { RunRepository, SessionRepository } from '../../src/harness/store/run.repository.js';
 import { WorkspaceLockRepository } from '../../src/harness/store/workspace-lock.repository.js';

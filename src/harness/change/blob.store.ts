@@ -14,8 +14,8 @@ import { FileStorage, Installation } from '../../platform/storage/index.js';
 import type { NamedObjects } from '../../platform/storage/index.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
 import { newId, sha256 } from '../protocol/values.js';
-import { ArtifactRepository } from '../store/effect.repository.js';
-import type { StoredContent } from '../store/effect.repository.js';
+import { ArtifactRepository } from '../store/file-change.repository.js';
+import type { StoredContent } from '../store/file-change.repository.js';
 import type { HarnessArtifact, HarnessRun } from '../store/harness.entity.js';
 
 const HOUR_MS = 60 * 60_000;

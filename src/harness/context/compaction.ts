@@ -9,7 +9,7 @@ import type { CallLimits, ChatMessage } from '../../provider/index.js';
 import { countedUsage, isPrunable, render } from './rendering.js';
 import type { ContextParts, CountedUsage, DataMark, Rendering, Unit } from './rendering.js';
 import type { Compaction } from '../protocol/run.state.js';
-import { storableText } from '../store/columns.repository.js';
+import { storableText } from '../../platform/database/index.js';
 
 /** Share of the window above which the conversation is compacted. */
 const COMPACTION_SHARE = 0.75;

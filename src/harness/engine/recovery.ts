@@ -11,11 +11,15 @@ import type { SnapshotTarget } from '../change/snapshot/workspace.snapshots.js';
 import { outputOf, PartialOutputs, ToolResults } from './tool.results.js';
 import type { ClaimedRun, RunLease } from './run.context.js';
 import { RollBackFailedError } from '../protocol/tool-call.js';
-import type { FileOperation } from '../protocol/tool-call.js';
-import { reconciliationOf } from '../protocol/run.state.js';
-import type { EffectState, FilesFound, Reconciliation } from '../protocol/run.state.js';
+import type {
+  EffectState,
+  FileOperation,
+  FilesFound,
+  Reconciliation,
+  RunEffect,
+} from '../../effect/index.js';
+import { reconciliationOf } from '../../effect/index.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import type { HarnessEffect } from '../store/harness.entity.js';
 import type { LeftHolder } from '../store/workspace-lock.repository.js';
 import { Workspace } from '../workspace/workspace.js';
 import { RunStore } from '../store/run.ledger.js';
@@ -96,7 +100,7 @@ const POLL_MS = 500;
 const MAX_NAMED_FILES = 100;
 
 interface Finding {
-  readonly effect: HarnessEffect;
+  readonly effect: RunEffect;
   readonly reconciliation: Reconciliation;
 }
 
@@ -160,7 +164,7 @@ export class ToolCallRecovery {
   private async inspect(context: ClaimedRun): Promise<Finding[]> {
     const { recovering } = context.run;
     const findings: Finding[] = [];
-    for (const effect of await this.store.effects.unanswered(context.run)) {
+    for (const effect of await this.store.messages.unansweredCalls(context.run)) {
       const filesFound = await this.filesOf(context, effect);
       findings.push({
         effect,
@@ -173,7 +177,7 @@ export class ToolCallRecovery {
   /** Undefined unless a change of files had begun. */
   private async filesOf(
     { lease, workspace }: ClaimedRun,
-    effect: HarnessEffect,
+    effect: RunEffect,
   ): Promise<FilesFound | undefined> {
     const { state, effectClass, tenantId, operations } = effect;
     if (state !== 'STARTED' || effectClass !== 'FILE') return undefined;
@@ -184,7 +188,7 @@ export class ToolCallRecovery {
   /** Waits until the process that started the effect can no longer act. False when that cannot be waited for. */
   private async isOwnerGone(
     lease: RunLease,
-    { tenantId, runId: id, toolCallId }: HarnessEffect,
+    { tenantId, runId: id, toolCallId }: RunEffect,
   ): Promise<boolean> {
     const began = performance.now();
     for (;;) {
@@ -225,7 +229,7 @@ export class ToolCallRecovery {
 
   private async markNotExecuted(
     { lease }: ClaimedRun,
-    effect: HarnessEffect,
+    effect: RunEffect,
     result: string,
   ): Promise<EffectState> {
     const state = 'NOT_EXECUTED';
@@ -236,7 +240,7 @@ export class ToolCallRecovery {
   }
 
   /** Uncertain when a file can no longer be put back. */
-  private async rollBack(context: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
+  private async rollBack(context: ClaimedRun, effect: RunEffect): Promise<EffectState> {
     const { lease, workspace } = context;
     const target = { tenantId: effect.tenantId, workspace };
     try {
@@ -248,7 +252,7 @@ export class ToolCallRecovery {
     return this.markNotExecuted(context, effect, PUT_BACK);
   }
 
-  private async markSucceeded({ lease }: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
+  private async markSucceeded({ lease }: ClaimedRun, effect: RunEffect): Promise<EffectState> {
     const { tenantId, runId: id, toolCallId, operations } = effect;
     const state = 'SUCCEEDED';
     const described = await this.changes.describe({ tenantId, id }, operations);
@@ -259,7 +263,7 @@ export class ToolCallRecovery {
     return state;
   }
 
-  private async markUncertain(context: ClaimedRun, effect: HarnessEffect): Promise<EffectState> {
+  private async markUncertain(context: ClaimedRun, effect: RunEffect): Promise<EffectState> {
     const { toolCallId, toolName, effectClass, state, startedAt } = effect;
     if (state === 'UNCERTAIN') return state;
     const trace = effectClass === 'SHELL' ? await this.traceOf(context, effect) : undefined;
@@ -288,7 +292,7 @@ export class ToolCallRecovery {
   }
 
   /** Takes minutes at most, so it is no part of a transaction. Nothing is found while the command may still run. */
-  private async traceOf(context: ClaimedRun, effect: HarnessEffect): Promise<CommandTrace> {
+  private async traceOf(context: ClaimedRun, effect: RunEffect): Promise<CommandTrace> {
     if (!(await this.isOwnerGone(context.lease, effect))) {
       return { operations: undefined, output: undefined, isTidied: false };
     }
@@ -302,7 +306,7 @@ export class ToolCallRecovery {
   /** False when it has failed. */
   private async tidy(
     { lease: { signal }, workspace: { root } }: ClaimedRun,
-    { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
+    { tenantId, runId, toolCallId, snapshotSha256 }: RunEffect,
   ): Promise<boolean> {
     try {
       if (snapshotSha256) await this.commands.tidy({ tenantId, root }, snapshotSha256, signal);
@@ -317,7 +321,7 @@ export class ToolCallRecovery {
 
   private async changesSinceStart(
     { lease: { signal }, workspace: { root } }: ClaimedRun,
-    { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
+    { tenantId, runId, toolCallId, snapshotSha256 }: RunEffect,
   ): Promise<readonly FileOperation[] | undefined> {
     try {
       if (!snapshotSha256) return undefined;
@@ -335,7 +339,7 @@ export class ToolCallRecovery {
     const code = 'uncertain_tool_effect';
     const message = SUSPENDED;
     return this.store.ledger.asOwner(lease.claim, async (writer) => {
-      const open = await this.store.effects.unanswered(writer.run);
+      const open = await this.store.messages.unansweredCalls(writer.run);
       const uncertain = open.filter(({ state }) => state === 'UNCERTAIN');
       if (uncertain.length === 0) return false;
       writer.set({ errorCode: code, errorMessage: message });

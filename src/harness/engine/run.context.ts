@@ -10,7 +10,7 @@ import type { ResolvedChatModel } from '../../model/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/run.state.js';
 import type { RunClaim } from '../protocol/run.state.js';
 import { mayContinue } from '../protocol/policy.js';
-import type { ApprovalRow } from '../store/approval.repository.js';
+import type { RunApprovalRow } from '../../effect/index.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/message.repository.js';
 import { Workspace } from '../workspace/workspace.js';
@@ -38,7 +38,7 @@ export interface RunContext {
   /** SHA-256 by path of the files that the runs of the session have read or written; grows with the tool calls. */
   readonly observedFiles: Map<string, string>;
   /** Last approval, in any state, of each tool call that was open at the claim, by tool call. No later call has one: asking for it ends the claim. */
-  readonly approvals: ReadonlyMap<string, ApprovalRow>;
+  readonly approvals: ReadonlyMap<string, RunApprovalRow>;
   /** Tokens that are sent at most: half of what was last too long for the model. Unknown until something was. */
   sendLimit?: number;
   /** The last call of the model was too long. */
@@ -215,7 +215,7 @@ export class RunOpener {
     this.mask.learn([credential ?? '']);
     const skills = await this.skills.of(lease.claim, workspace.root, lease.signal);
     const [observedFiles, approvals] = await Promise.all([
-      this.store.effects.seenFiles(run),
+      this.store.fileChanges.seenFiles(run),
       this.store.approvals.ofOpenCalls(run),
     ]);
     // Right after a start the probe of the sandbox may still be running.

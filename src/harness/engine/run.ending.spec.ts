@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { english, msg } from '../../platform/message/index.js';
-import type { PastCall } from '../store/effect.repository.js';
+import type { PastCall } from '../../effect/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { HarnessRun } from '../store/harness.entity.js';
 import { budgetEnd, loopEnd, LOOP_WINDOW, loopVerdict, refusalEnd } from './run.ending.js';

@@ -4,10 +4,11 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { msg, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
-import { abandonedAs, endOf, endsAtOnce, isEnded, isSettled } from '../protocol/run.state.js';
+import { endOf, endsAtOnce, isEnded } from '../protocol/run.state.js';
 import type { StopReason } from '../protocol/run.state.js';
-import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
-import type { PastCall } from '../store/effect.repository.js';
+import type { HarnessRun } from '../store/harness.entity.js';
+import { abandonedAs, isSettled } from '../../effect/index.js';
+import type { PastCall, RunEffect } from '../../effect/index.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
 import { RunStore } from '../store/run.ledger.js';
 import { ToolResults } from './tool.results.js';
@@ -80,7 +81,7 @@ export class RunEnding {
 
   private async close(writer: RunWriter, end: RunEnd): Promise<void> {
     const { run } = writer;
-    const open = await this.store.effects.unanswered(run);
+    const open = await this.store.messages.unansweredCalls(run);
     for (const effect of open) await this.answer(writer, effect);
     // A command that this process ran itself has left nothing in the workspace.
     const isOwnCommand = !writer.isAnothers && !run.recovering;
@@ -106,7 +107,7 @@ export class RunEnding {
     writer.end(end);
   }
 
-  private async answer(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+  private async answer(writer: RunWriter, effect: RunEffect): Promise<void> {
     if (isSettled(effect.state)) {
       await this.results.answer(writer, effect);
       return;
@@ -124,7 +125,7 @@ export class RunEnding {
   }
 }
 
-function isBegunCommand({ effectClass, state }: HarnessEffect): boolean {
+function isBegunCommand({ effectClass, state }: RunEffect): boolean {
   return effectClass === 'SHELL' && state === 'STARTED';
 }
 

@@ -146,7 +146,7 @@ export class RunLoop {
     const { tenantId, runId: id } = lease.claim;
     const [run, open] = await Promise.all([
       this.store.ledger.leasedRun(lease.claim),
-      this.store.effects.unanswered({ tenantId, id }),
+      this.store.messages.unansweredCalls({ tenantId, id }),
     ]);
     context.run = run;
     if (open.length > 0) return this.tools.execute(context, open);
@@ -306,7 +306,7 @@ export class RunLoop {
         await this.ending.cancel(writer);
         return;
       }
-      const open = await this.store.effects.unanswered(writer.run);
+      const open = await this.store.messages.unansweredCalls(writer.run);
       if (open.some(({ state }) => state === 'STARTED')) return;
       if (writer.current.recovering) return;
       writer.enqueue(reason);

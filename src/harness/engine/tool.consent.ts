@@ -3,19 +3,21 @@ import { UserCallers } from '../../identity/index.js';
 import type { Comparison } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { ToolError } from '../protocol/tool-call.js';
-import type { FileOperation, PlannedFile } from '../protocol/tool-call.js';
-import { availableDecisions, decidePolicy } from '../protocol/policy.js';
-import type {
-  ApprovalPreview,
-  GrantSubject,
-  PolicySubject,
-  PreviewFile,
-} from '../protocol/policy.js';
+import type { PlannedFile } from '../protocol/tool-call.js';
+import { decidePolicy } from '../protocol/policy.js';
+import type { PolicySubject } from '../protocol/policy.js';
 import { cutLines, shortened, visibleLine } from '../protocol/values.js';
-import { subjectHash } from '../store/approval.repository.js';
-import type { ApprovalAsk, ApprovalRow } from '../store/approval.repository.js';
+import type {
+  ApprovalAsk,
+  ApprovalPreview,
+  FileOperation,
+  GrantSubject,
+  PreviewFile,
+  RunApprovalRow,
+  RunEffect,
+} from '../../effect/index.js';
+import { availableDecisions, subjectHash } from '../../effect/index.js';
 import { stepIdOf } from '../store/event.catalogue.js';
-import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { RunStore } from '../store/run.ledger.js';
 import { HarnessSwitches } from '../store/run.repository.js';
@@ -41,7 +43,7 @@ export interface Intent {
 /** The call that may need consent. */
 interface AskedCall extends Pick<BoundCall, 'title' | 'modelDescription'> {
   readonly context: RunContext;
-  readonly effect: HarnessEffect;
+  readonly effect: RunEffect;
 }
 
 /**
@@ -122,7 +124,10 @@ export class ToolConsent {
   }
 
   /** Stores the asks as pending and adds their events. Parking the run, in the same transaction, is the caller's. */
-  async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
+  async requestApprovals(
+    writer: RunWriter,
+    asks: readonly ApprovalAsk[],
+  ): Promise<RunApprovalRow[]> {
     if (asks.length === 0) return [];
     const { run } = writer;
     const rows = await this.store.approvals.insert(run, asks);

@@ -10,15 +10,18 @@ import { FileChanges, foldersOf } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/file-changes.js';
 import type { RunContext } from './run.context.js';
 import { ToolError } from '../protocol/tool-call.js';
-import type { ToolErrorCode, FileOperation } from '../protocol/tool-call.js';
-import type { SettledEffectState } from '../protocol/run.state.js';
+import type { ToolErrorCode } from '../protocol/tool-call.js';
+import type {
+  EffectOutcome,
+  FileOperation,
+  RunEffect,
+  SettledEffectState,
+} from '../../effect/index.js';
+import { observedFiles } from '../store/file-change.repository.js';
 import { firstBytes, shortened, visibleLine } from '../protocol/values.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
-import { observedFiles } from '../store/effect.repository.js';
-import type { EffectOutcome } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { RunStore } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
@@ -29,7 +32,7 @@ import { ToolRegistry } from '../tool/tools.js';
 /** Interval of writes, and so the output that a crash may lose. */
 const WRITE_EVERY_MS = 3_000;
 
-type EffectKey = Pick<HarnessEffect, 'tenantId' | 'toolCallId'>;
+type EffectKey = Pick<RunEffect, 'tenantId' | 'toolCallId'>;
 
 /**
  * The output of running commands as files that outlive the process: the first 5 MiB, a few seconds old. A file that cannot
@@ -125,7 +128,7 @@ export interface CallOutcome extends Omit<ToolOutcome, 'failure'> {
 /** A call that this process executes. */
 export interface ExecutedCall {
   readonly context: RunContext;
-  readonly effect: HarnessEffect;
+  readonly effect: RunEffect;
   /** Start time by performance.now(). */
   readonly startedAt: number;
 }
@@ -213,12 +216,12 @@ export class ToolResults {
   ) {}
 
   /** Keeps the masked output of a command that begins, a few seconds old, in case this process is lost. */
-  beginOutput(effect: HarnessEffect, secrets: readonly string[]): PartialOutput {
+  beginOutput(effect: RunEffect, secrets: readonly string[]): PartialOutput {
     return this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
   }
 
   /** The event that a call begins. Every call has one: stored before it where it takes long, at the latest with its end. */
-  started(effect: HarnessEffect, secrets: readonly string[] = []): EventDraft {
+  started(effect: RunEffect, secrets: readonly string[] = []): EventDraft {
     const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
     const { title, modelDescription } = this.describedCall(effect);
     const maskedDescription = modelDescription && this.mask.apply(modelDescription, secrets);
@@ -236,17 +239,13 @@ export class ToolResults {
   }
 
   /** Stores that a call begins which takes long and changes nothing outside of the database; once. */
-  async announce(
-    writer: RunWriter,
-    effect: HarnessEffect,
-    secrets: readonly string[],
-  ): Promise<void> {
+  async announce(writer: RunWriter, effect: RunEffect, secrets: readonly string[]): Promise<void> {
     const isFirst = await this.store.effects.announce(writer.run, effect.toolCallId);
     if (isFirst) writer.events([this.started(effect, secrets)]);
   }
 
   /** Title and description of a call; only its name when the call cannot be parsed. */
-  private describedCall(effect: HarnessEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
+  private describedCall(effect: RunEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
     const { toolName } = effect;
     const tool = this.registry.find(toolName);
     try {
@@ -300,7 +299,7 @@ export class ToolResults {
   /** Stores the outcome of an open effect and its message; answers the message's id. Undefined when it has ended already. */
   async finish(
     writer: RunWriter,
-    effect: HarnessEffect,
+    effect: RunEffect,
     outcome: EffectOutcome,
     note: ResultNote = {},
   ): Promise<string | undefined> {
@@ -313,7 +312,7 @@ export class ToolResults {
   }
 
   /** Writes the message of an effect with its outcome, as stored; answers its id. The index on it refuses a second one. */
-  async answer(writer: RunWriter, effect: HarnessEffect, note: ResultNote = {}): Promise<string> {
+  async answer(writer: RunWriter, effect: RunEffect, note: ResultNote = {}): Promise<string> {
     const { toolCallId, toolName, iteration, effectClass } = effect;
     const { state, errorCode, exitCode, artifactId } = effect;
     const result = effect.result ?? '';

@@ -15,15 +15,12 @@ import type { ShownCall } from './tool.consent.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome, ExecutedCall } from './tool.results.js';
 import { RollBackFailedError, ToolError } from '../protocol/tool-call.js';
-import type { FileOperation } from '../protocol/tool-call.js';
-import { consentedPlan } from '../protocol/policy.js';
-import type { Plan, FileSubject, Grants, PolicySubject } from '../protocol/policy.js';
+import type { ApprovalAsk, FileOperation, Grants, RunEffect } from '../../effect/index.js';
+import { commandGrant, consentedPlan, pathGrants } from '../protocol/policy.js';
+import type { Plan, FileSubject, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError, FencedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import { commandGrant, pathGrants } from '../store/approval.repository.js';
-import type { ApprovalAsk } from '../store/approval.repository.js';
 import { planData, proposalEvents, stepIdOf } from '../store/event.catalogue.js';
-import type { HarnessEffect } from '../store/harness.entity.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { RunStore } from '../store/run.ledger.js';
 import { boundCall, givenArguments } from '../tool/tool.js';
@@ -84,7 +81,7 @@ export class ToolCalls {
   /** 'next' also when the work was stopped: `lease.cause` says why. FencedError, or what ends the run. */
   async execute(
     context: RunContext,
-    effects: readonly HarnessEffect[],
+    effects: readonly RunEffect[],
   ): Promise<'next' | 'parked' | 'recover'> {
     const isStopped = (): boolean => context.lease.cause !== undefined;
     const asks: ApprovalAsk[] = [];
@@ -110,7 +107,7 @@ export class ToolCalls {
     return 'next';
   }
 
-  private executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
+  private executeOne(context: RunContext, effect: RunEffect): Promise<CallResult> {
     const { toolCallId, effectClass } = effect;
     // A model can call a tool that does not exist.
     const toolName = this.registry.find(effect.toolName)?.name ?? '_OTHER';
@@ -131,7 +128,7 @@ export class ToolCalls {
     });
   }
 
-  private async executeCall(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
+  private async executeCall(context: RunContext, effect: RunEffect): Promise<CallResult> {
     const call = { context, effect, startedAt: performance.now() };
     try {
       const { tool, ...bound } = this.bind(context, effect);
@@ -153,7 +150,7 @@ export class ToolCalls {
   }
 
   /** The call with its arguments read. ToolError when it must not be executed at all. */
-  private bind(context: RunContext, effect: HarnessEffect): BoundCall {
+  private bind(context: RunContext, effect: RunEffect): BoundCall {
     const { toolName, ordinal, toolCallId } = effect;
     if (ordinal >= MAX_CALLS_PER_MESSAGE) {
       throw new ToolError(
@@ -213,7 +210,7 @@ export class ToolCalls {
    */
   private async announceWhenSlow<T>(
     { lease, secrets }: RunContext,
-    effect: HarnessEffect,
+    effect: RunEffect,
     reading: Promise<T>,
   ): Promise<T> {
     const over = new AbortController();
@@ -409,7 +406,7 @@ export class ToolCalls {
   }
 
   /** Rethrows what is no outcome of the call: a lost lease, or an end of the run. */
-  private failure({ lease }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
+  private failure({ lease }: RunContext, effect: RunEffect, error: unknown): CallOutcome {
     if (error instanceof ToolError) return failedOutcome(error);
     if (lease.cause || isBeyondTools(error)) throw error;
     const { toolName: tool, toolCallId, runId } = effect;
@@ -435,8 +432,8 @@ function isBeyondTools(error: unknown): boolean {
 }
 
 /** Consecutive reads together, everything else alone. */
-function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
-  const groups: HarnessEffect[][] = [];
+function groups(effects: readonly RunEffect[]): RunEffect[][] {
+  const groups: RunEffect[][] = [];
   for (const effect of effects) {
     const group = groups.at(-1);
     const isRead = effect.effectClass === 'READ';
@@ -446,7 +443,7 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
   return groups;
 }
 
-function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
+function toolContextOf(context: RunContext, { toolCallId }: RunEffect): ToolContext {
   const { run, workspace, skills, observedFiles: seen, lease } = context;
   return { run, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalJson, planHash, planMarkdown } from './policy.js';
+import { planHash, planMarkdown } from './policy.js';
 import type { Plan } from './policy.js';
 import { planData, proposalEvents } from '../store/event.catalogue.js';
+import { canonicalJson } from '../../effect/index.js';
 
 const content = {
   summary: 'Fix add()',

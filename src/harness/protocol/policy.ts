@@ -2,73 +2,10 @@ import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError, ConflictError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
+import { canonicalJson } from '../../effect/index.js';
+import type { GrantSubject } from '../../effect/index.js';
 import type { ToolErrorCode } from './tool-call.js';
 import { sha256, visibleText, withoutInvisible } from './values.js';
-
-export const DECISIONS = ['APPROVE', 'APPROVE_SESSION', 'DENY', 'DENY_AND_STOP'] as const;
-/** APPROVE_SESSION also grants the same path, or the same exact command, for the rest of the session. */
-export type Decision = (typeof DECISIONS)[number];
-
-/** Decisions available to a person. */
-export function availableDecisions(grantable: boolean): readonly Decision[] {
-  return DECISIONS.filter((decision) => grantable || decision !== 'APPROVE_SESSION');
-}
-
-export const APPROVAL_STATES = ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED'] as const;
-export type ApprovalState = (typeof APPROVAL_STATES)[number];
-
-/** A file that a call would change. */
-export interface PreviewFile {
-  readonly path: string;
-  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
-  /** Lines; null for what is no text, or is too large to compare. */
-  readonly additions: number | null;
-  readonly deletions: number | null;
-  /** Bytes; null where there is no file. */
-  readonly sizeBefore: number | null;
-  readonly sizeAfter: number | null;
-}
-
-/** Effect of a call, as the server read it from the arguments. */
-export interface ApprovalPreview {
-  /** The whole command, character for character; null for other calls. */
-  readonly command: string | null;
-  readonly files: readonly PreviewFile[];
-  /** Unified, of all files; null for calls that change none. */
-  readonly diff: string | null;
-  readonly diffTruncated: boolean;
-}
-
-export type GrantKind = 'PATH' | 'COMMAND';
-
-/** Subject of a grant: a workspace path as tools normalise it, or a command, character for character. */
-export interface GrantSubject {
-  readonly kind: GrantKind;
-  readonly subject: string;
-}
-
-/** Grants of one session, as they were when read. */
-export class Grants {
-  private readonly keys: ReadonlySet<string>;
-
-  constructor(granted: readonly { readonly kind: GrantKind; readonly subjectHash: string }[]) {
-    this.keys = new Set(granted.map(({ kind, subjectHash }) => `${kind} ${subjectHash}`));
-  }
-
-  /** Whether this very path, as tools normalise it, may be written. */
-  path(path: string): boolean {
-    return this.has('PATH', path);
-  }
-
-  /** Whether this command, character for character, may be run. */
-  command(command: string): boolean {
-    return this.has('COMMAND', command);
-  }
-
-  private has(kind: GrantKind, subject: string): boolean {
-    return this.keys.has(`${kind} ${sha256(subject)}`);
-  }
-}
 
 export const PERMISSION_MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
 /** Upper bound of what the harness may do; the approval policy decides who is asked. */
@@ -434,19 +371,14 @@ export class PlanVersionsError extends ConflictError {
   }
 }
 
-/**
- * The one JSON text of a value, for hashes: the keys of every object sorted, no white space, undefined fields left out.
- * Equal values have equal texts, and different ones different texts.
- */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => (isRecord(part) ? sorted(part) : part));
+/** Grants of a session-wide consent to these files: each path that neither the plan nor a grant allows yet. */
+export function pathGrants(files: readonly FileSubject[]): GrantSubject[] {
+  return files
+    .filter(({ planned, granted }) => !planned && !granted)
+    .map(({ path }) => ({ kind: 'PATH', subject: path }));
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function sorted(record: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(record);
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+/** Grant of a session-wide consent to this command: the very same text, and no other command. */
+export function commandGrant(command: string): GrantSubject {
+  return { kind: 'COMMAND', subject: command };
 }

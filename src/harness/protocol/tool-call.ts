@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { FileOperation } from '../../effect/index.js';
 
 /** Reason why a tool call failed: a stable code for clients; the model reads the message. */
 export type ToolErrorCode =
@@ -69,15 +70,6 @@ export class RollBackFailedError extends Error {
   }
 }
 
-/** The content of a file with its permission bits; or a link with its target, or a folder. */
-export interface FileState {
-  /** SHA-256 of the content, lower-case hex; of a link, of its target; of a folder, of nothing. */
-  readonly sha256: string;
-  readonly size: number;
-  /** Permission bits, as in 0o644; of a link LINK_MODE, of a folder FOLDER_MODE and its permission bits. */
-  readonly mode: number;
-}
-
 export type FileKind = 'file' | 'link' | 'folder';
 
 /** Modes as git and the system write them. */
@@ -92,22 +84,6 @@ export function kindOf(mode: number): FileKind {
   return kind === FOLDER_MODE ? 'folder' : 'file';
 }
 
-/** One change of one file, link or folder, as it is written down before it happens. Null: it is not there. */
-export interface FileOperation {
-  /** Path below the workspace, with `/` between names. */
-  readonly path: string;
-  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
-  readonly before: FileState | null;
-  readonly after: FileState | null;
-  /** False when the content before was not kept: the change cannot be undone. */
-  readonly restorable: boolean;
-  /**
-   * Folders above the path, counted from the file upwards, that come and go with it: made with it, and removed once the
-   * file is removed and they are empty.
-   */
-  readonly madeFolders?: number;
-}
-
 /** An operation with the contents that make it possible, and to undo it. */
 export interface PlannedFile {
   readonly operation: FileOperation;
@@ -115,12 +91,6 @@ export interface PlannedFile {
   readonly afterContent: Buffer | null;
   /** The file exists and the runs of the session have not seen what is in it now. */
   readonly unread: boolean;
-}
-
-/** A file as it was when a tool showed or wrote it: what an edit is checked against. */
-export interface SeenFile {
-  readonly path: string;
-  readonly sha256: string;
 }
 
 /** Files read in this run and the earlier runs of its session; the last read of a path counts. */

@@ -1,6 +1,7 @@
-import type { ApprovalPreview, Decision, Plan } from '../protocol/policy.js';
+import type { Plan } from '../protocol/policy.js';
 import { planMarkdown } from '../protocol/policy.js';
-import type { EffectState, Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
+import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
+import type { ApprovalPreview, Decision, EffectState } from '../../effect/index.js';
 
 /** Data of every event about the run's status. `revision` is the run's. */
 export interface StatusData {

@@ -20,11 +20,6 @@ import {
 import type {
   ApprovalPolicy,
   PlanPolicy,
-  ApprovalPreview,
-  ApprovalState,
-  Decision,
-  GrantKind,
-  GrantSubject,
   PermissionMode,
   Plan,
   PlanReceipt,
@@ -32,21 +27,17 @@ import type {
 import type { ProviderState } from '../../provider/index.js';
 import type {
   Compaction,
-  EffectClass,
-  EffectState,
   InputKind,
   MessageRole,
   MessageToolCall,
   MessageUsage,
   PendingQuestion,
   Phase,
-  Resolution,
   RunBudget,
   RunStatus,
   StopReason,
   WaitKind,
 } from '../protocol/run.state.js';
-import type { FileOperation, SeenFile } from '../protocol/tool-call.js';
 import type { EventType } from './event.catalogue.js';
 import type { Message } from '../../platform/message/index.js';
 
@@ -191,96 +182,6 @@ export class HarnessModelCall {
   @Varchar(60, nullable) errorCode: string | null;
   @CreateTime() createTime: Date;
   @Timestamp(nullable) endedAt: Date | null;
-}
-
-/** One tool call of an assistant message and its outcome. Stored before the call starts. */
-@Entity({ name: 'harness_effect' })
-export class HarnessEffect {
-  @Uuid(primary) toolCallId: string;
-  @TenantId() tenantId: string;
-  @Uuid() sessionId: string;
-  @Uuid() runId: string;
-  @Integer() iteration: number;
-  @Integer() ordinal: number;
-  @Varchar(200) providerCallId: string;
-  @Varchar(100) toolName: string;
-  @Varchar(10) effectClass: EffectClass;
-  @Text() argumentsJson: string;
-  @Char(64) argumentsSha256: string;
-  @Jsonb() input: Readonly<Record<string, unknown>>;
-  @Varchar(20) state: EffectState;
-  @Integer(nullable) fence: number | null;
-  @Varchar(100, nullable) boot: string | null;
-  @Jsonb() operations: readonly FileOperation[];
-  @Char(64, nullable) snapshotSha256: string | null;
-  @Jsonb() reads: readonly SeenFile[];
-  @Text(nullable) result: string | null;
-  @Varchar(60, nullable) errorCode: string | null;
-  @Integer(nullable) exitCode: number | null;
-  @Uuid(nullable) artifactId: string | null;
-  @Flag() reconciled: boolean;
-
-  /** A person's finding about the call after its outcome was unknown. */
-  @Varchar(20, nullable) resolution: Resolution | null;
-  @Bigint(nullable) resolvedBy: number | null;
-  @Varchar(4000, nullable) note: string | null;
-  @CreateTime() createTime: Date;
-  @Timestamp(nullable) startedAt: Date | null;
-  @Timestamp(nullable) endedAt: Date | null;
-}
-
-/** A tool call that waits for, or got, the consent of a person; bound to its exact input. */
-@Entity({ name: 'harness_approval' })
-export class HarnessApproval {
-  @Uuid(primary) id: string;
-  @TenantId() tenantId: string;
-  @Uuid() sessionId: string;
-  @Uuid() runId: string;
-  @Bigint() userId: number;
-  @Uuid() toolCallId: string;
-  @Varchar(100) toolName: string;
-
-  /** Made by the server from the arguments. */
-  @Varchar(2000) summary: string;
-
-  /** The model's own words about the call. */
-  @Text(nullable) modelDescription: string | null;
-  @Jsonb() preview: ApprovalPreview;
-  @Text() argumentsJson: string;
-  @Char(64) argumentsSha256: string;
-  @Char(64) subjectHash: string;
-  @Flag() grantable: boolean;
-
-  /** Grants that APPROVE_SESSION gives; empty when it cannot be chosen. */
-  @Jsonb() grants: readonly GrantSubject[];
-
-  /** Notes for the approver, such as that the changes cannot be undone. */
-  @Jsonb() notes: readonly Message[];
-  @Varchar(10) state: ApprovalState;
-  @Integer() revision: number;
-  @Varchar(20, nullable) decision: Decision | null;
-  @Varchar(256, nullable) decisionId: string | null;
-  @Varchar(4000, nullable) note: string | null;
-  @Bigint(nullable) decidedBy: number | null;
-  @Timestamp(nullable) decidedAt: Date | null;
-  @Timestamp() expiresAt: Date;
-  @CreateTime() createTime: Date;
-}
-
-/** A consent that holds for the rest of the session, for one path or one exact command. */
-@Entity({ name: 'harness_grant' })
-export class HarnessGrant {
-  @Uuid(primary) id: string;
-  @TenantId() tenantId: string;
-  @Uuid() sessionId: string;
-  @Varchar(10) kind: GrantKind;
-  @Char(64) subjectHash: string;
-  @Text() subject: string;
-  @Uuid() approvalId: string;
-  @Bigint() grantedBy: number;
-  @CreateTime() createTime: Date;
-  @Timestamp(nullable) revokedAt: Date | null;
-  @Bigint(nullable) revokedBy: number | null;
 }
 
 /** One event of a run, numbered from 1 without gaps. */

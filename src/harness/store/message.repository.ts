@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import {
+  Database,
+  columnsOf,
+  insertionOf,
+  storableJson,
+  storableText,
+} from '../../platform/database/index.js';
 import type { ProviderState } from '../../provider/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.state.js';
 import { newId } from '../protocol/values.js';
-import { columnsOf, insertionOf, storableJson, storableText } from './columns.repository.js';
+import { Effect } from '../../effect/index.js';
+import type { RunEffect } from '../../effect/index.js';
 import type { RunKey } from './event.repository.js';
 import { HarnessMessage } from './harness.entity.js';
 import type { HarnessRun, HarnessSkill } from './harness.entity.js';
@@ -70,6 +77,7 @@ export type ShownMessage = Omit<HarnessMessage, 'providerState'>;
 const PRUNED_OUTPUT_CHARS = 2_400;
 
 /** All columns but the state that only a model's service reads. */
+const EFFECT_COLUMNS = columnsOf(Effect);
 const COLUMNS = columnsOf(HarnessMessage, undefined, ['providerState']);
 
 /** The messages of sessions. None is ever changed. */
@@ -149,6 +157,23 @@ export class MessageRepository {
     );
     const whole = rows.findIndex(({ incomplete }) => !incomplete);
     return whole === -1 ? rows.length : whole;
+  }
+
+  /**
+   * The calls of the last turn that have no result, in their order. Earlier ones have theirs: the model is asked again
+   * only when every call is answered.
+   */
+  async unansweredCalls({ tenantId, id }: RunKey): Promise<RunEffect[]> {
+    return this.database.prepared<RunEffect>(
+      `SELECT ${EFFECT_COLUMNS} FROM harness_effect e
+        WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.iteration > 0
+          AND e.iteration = (SELECT max(iteration) FROM harness_effect WHERE tenant_id = $1 AND run_id = $2)
+          AND NOT EXISTS (SELECT 1 FROM harness_message m
+                           WHERE m.tenant_id = $1 AND m.run_id = $2 AND m.role = 'TOOL'
+                             AND m.tool_call_id = e.tool_call_id)
+        ORDER BY e.iteration, e.ordinal`,
+      [tenantId, id],
+    );
   }
 
   /**

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
-import { columnOf } from './columns.repository.js';
+import { Database, columnName } from '../../platform/database/index.js';
+import type { RunEffect } from '../../effect/index.js';
+import { IN_ORDER } from '../../effect/index.js';
 import type { RunKey } from './event.repository.js';
 import { HarnessModelCall } from './harness.entity.js';
-import type { HarnessEffect, HarnessEvent } from './harness.entity.js';
-import { IN_ORDER } from './effect.repository.js';
+import type { HarnessEvent } from './harness.entity.js';
 
 /** A tool call without what it was given and what it answered, which may be long. */
 const CALL = [
@@ -23,7 +23,7 @@ const CALL = [
   'endedAt',
 ] as const;
 
-export type ReportedCall = Pick<HarnessEffect, (typeof CALL)[number]> & {
+export type ReportedCall = Pick<RunEffect, (typeof CALL)[number]> & {
   /** Subject of the call, as far as one of its arguments names it. */
   readonly subject: string | null;
 };
@@ -50,7 +50,7 @@ export class ReportRepository {
   /** The tool calls in the order in which the model asked for them, then what was undone and redone. */
   async calls({ tenantId, id }: RunKey): Promise<ReportedCall[]> {
     return this.database.query<ReportedCall>(
-      `SELECT ${CALL.map((name) => `${columnOf(name)} AS "${name}"`).join(', ')},
+      `SELECT ${CALL.map((name) => `${columnName(name)} AS "${name}"`).join(', ')},
               left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${MAX_SUBJECT_CHARS})
                 AS subject
          FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY ${IN_ORDER}`,

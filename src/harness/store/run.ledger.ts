@@ -26,8 +26,8 @@ import type {
 import type { HarnessRun, HarnessInput } from './harness.entity.js';
 import { RunRepository, RunInputRepository, SessionRepository } from './run.repository.js';
 import type { LeaseChange, LockedRun, NewRun, RowChange, RunPatch } from './run.repository.js';
-import { ApprovalRepository } from './approval.repository.js';
-import { EffectRepository, FileChangeRepository, UndoRepository } from './effect.repository.js';
+import { ApprovalRepository, EffectRepository } from '../../effect/index.js';
+import { FileChangeRepository, UndoRepository } from './file-change.repository.js';
 import { MessageRepository, ModelCallRepository } from './message.repository.js';
 import { WorkspaceLockRepository } from './workspace-lock.repository.js';
 import type { Message } from '../../platform/message/index.js';

@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Any, IsNull } from 'typeorm';
-import { acrossTenants, Database } from '../../platform/database/index.js';
+import {
+  acrossTenants,
+  Database,
+  columnName,
+  columnsOf,
+  insertionOf,
+  storableJson,
+  storableText,
+} from '../../platform/database/index.js';
 import { requireSuperAdmin } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
@@ -8,13 +16,6 @@ import { notOnHold } from '../../platform/retention/index.js';
 import type { DueRecords } from '../../platform/retention/index.js';
 import { LEASE_SECONDS } from '../protocol/run.state.js';
 import type { LeaseState, RunClaim } from '../protocol/run.state.js';
-import {
-  columnOf,
-  columnsOf,
-  insertionOf,
-  storableJson,
-  storableText,
-} from './columns.repository.js';
 import type { EventDraft } from './event.catalogue.js';
 import type { RunKey } from './event.repository.js';
 import { HarnessInput, HarnessRun, HarnessSession } from './harness.entity.js';
@@ -464,9 +465,9 @@ export class RunRepository {
   async change(run: LockedRun, { patch, lease, drafts }: RowChange): Promise<void> {
     const values: unknown[] = [run.tenantId, run.id];
     const sets = Object.entries(patch).map(([name, value]) => {
-      if (STAMPS.has(name) && value !== null) return `${columnOf(name)} = now()`;
+      if (STAMPS.has(name) && value !== null) return `${columnName(name)} = now()`;
       values.push(JSON_COLUMNS.has(name) && value !== null ? JSON.stringify(value) : value);
-      return `${columnOf(name)} = $${values.length}`;
+      return `${columnName(name)} = $${values.length}`;
     });
     if (lease.type === 'drop' || lease.type === 'revoke') {
       sets.push('lease_owner = NULL', `active_ms = active_ms + ${UNCOUNTED_MS}`);

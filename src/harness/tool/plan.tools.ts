@@ -12,7 +12,7 @@ import {
   planApprovalNeeded,
 } from '../protocol/policy.js';
 import type { Plan, PlanStep, PolicySubject } from '../protocol/policy.js';
-import { storableText } from '../store/columns.repository.js';
+import { storableText } from '../../platform/database/index.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type {
   OfferFacts,

@@ -2,13 +2,14 @@ import { posix } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
-import type { ToolErrorCode, FileOperation, SeenFile } from '../protocol/tool-call.js';
+import type { ToolErrorCode } from '../protocol/tool-call.js';
 import { firstBytes } from '../protocol/values.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { OutputCollector, SandboxResult } from '../sandbox/sandbox.run.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { placesOf, TextLines } from './tool.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } from './tool.js';
+import type { FileOperation, SeenFile } from '../../effect/index.js';
 
 /** Paths of a command that are compared with its output, in files of at most 1 MiB. */
 const MAX_PATHS = 32;

@@ -1,19 +1,14 @@
 import type { z } from 'zod';
 import { ToolError } from '../protocol/tool-call.js';
-import type {
-  ToolErrorCode,
-  FileOperation,
-  PlannedFile,
-  SeenFile,
-  SeenFiles,
-} from '../protocol/tool-call.js';
+import type { ToolErrorCode, PlannedFile, SeenFiles } from '../protocol/tool-call.js';
 import type { Plan, PolicySubject } from '../protocol/policy.js';
 import { visibleLine } from '../protocol/values.js';
 import type { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/message.repository.js';
-import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
+import type { FileOperation, RunEffect, SeenFile } from '../../effect/index.js';
 
 export interface ToolContext {
   readonly run: HarnessRun;
@@ -156,7 +151,7 @@ export interface BoundCall {
 export function givenArguments({
   toolName,
   argumentsJson,
-}: Pick<HarnessEffect, 'toolName' | 'argumentsJson'>): unknown {
+}: Pick<RunEffect, 'toolName' | 'argumentsJson'>): unknown {
   try {
     return JSON.parse(argumentsJson) as unknown;
   } catch {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { EffectClass } from '../protocol/run.state.js';
+import type { EffectClass } from '../../effect/index.js';
 import type { FileTool, HarnessTool, OfferFacts, ReadTool } from './tool.js';
 import { ToolRegistry, toolProviders, TOOL_NAMES } from './tools.js';
 

@@ -1,7 +1,7 @@
 import type { Provider, Type } from '@nestjs/common';
 import { z } from 'zod';
 import type { ToolDefinition } from '../../provider/index.js';
-import type { EffectClass } from '../protocol/run.state.js';
+import type { EffectClass } from '../../effect/index.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
 import { DeleteFileTool, EditFileTool, WriteFileTool } from './editing/edit.tools.js';
 import {

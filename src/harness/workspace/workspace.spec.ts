@@ -25,7 +25,7 @@ import {
 } from '../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../test/support/swapping.js';
 import { OpenFolder } from '../../platform/filesystem/index.js';
-import type { FileState } from '../protocol/tool-call.js';
+import type { FileState } from '../../effect/index.js';
 import { ToolError, newFileMode } from '../protocol/tool-call.js';
 import { sha256 } from '../protocol/values.js';
 import { Workspace } from './workspace.js';

@@ -5,7 +5,7 @@ import { closing, identityOf, ObstacleError, OpenFolder } from '../../platform/f
 import type { OpenFile } from '../../platform/filesystem/index.js';
 import { sha256 } from '../protocol/values.js';
 import { FOLDER_MODE, kindOf, LINK_MODE } from '../protocol/tool-call.js';
-import type { FileState } from '../protocol/tool-call.js';
+import type { FileState } from '../../effect/index.js';
 import {
   PathWalk,
   namesOf,

@@ -1,12 +1,15 @@
+import type { Type } from '@nestjs/common';
 import {
   Column,
   CreateDateColumn,
+  getMetadataArgsStorage,
   PrimaryGeneratedColumn,
   UpdateDateColumn,
   VersionColumn,
   VirtualColumn,
   type ColumnOptions,
 } from 'typeorm';
+import { columnName } from './snake-naming.strategy.js';
 
 // The kinds of columns that tables have, by their names in PostgreSQL, so that an entity reads as its table does.
 // Migrations create the tables; test/architecture/schema.spec.ts compares both.
@@ -58,4 +61,30 @@ export const Bytea = ofType('bytea');
 
 function ofType(type: ColumnOptions['type']) {
   return (options?: ColumnOptions): PropertyDecorator => Column({ ...options, type });
+}
+
+/** The columns of an entity's table for a SELECT or RETURNING, each under the name of its property. */
+export function columnsOf(entity: Type, alias?: string, without: readonly string[] = []): string {
+  const table = alias === undefined ? '' : `${alias}.`;
+  return getMetadataArgsStorage()
+    .filterColumns(entity)
+    .filter(({ propertyName }) => !without.includes(propertyName))
+    .map(({ propertyName: name }) => `${table}${columnName(name)} AS "${name}"`)
+    .join(', ');
+}
+
+/**
+ * INSERT parts of a record: its columns and parameters, as `(a, b) VALUES ($1, $2)`, and their values. Every field
+ * of the record is a column.
+ */
+export function insertionOf(record: object): {
+  readonly fields: string;
+  readonly values: readonly unknown[];
+} {
+  const columns = Object.keys(record).map(columnName);
+  const parameters = columns.map((_, index) => `$${index + 1}`);
+  return {
+    fields: `(${columns.join(', ')}) VALUES (${parameters.join(', ')})`,
+    values: Object.values(record),
+  };
 }

@@ -39,7 +39,7 @@ export {
 export { SealedColumns } from './sealed-columns.js';
 export type { SealedColumn, SealedCount } from './sealed-columns.js';
 export { columnName } from './snake-naming.strategy.js';
-export { storableJson } from './storable.js';
+export { storableJson, storableList, storableText } from './storable.js';
 export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, boundTenant, inTenant } from './tenant-check.js';
 export { requireRevision } from './revision.js';

@@ -10,7 +10,7 @@ import {
 } from '@jest/globals';
 import type { ScriptStep } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { ApprovalRepository } from '../../../src/harness/store/approval.repository.js';
+import { ApprovalRepository } from '../../../src/effect/index.js';
 import { EventRepository } from '../../../src/harness/store/event.repository.js';
 import { DeltaLog } from '../../../src/harness/engine/model.calls.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';

@@ -3,7 +3,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { PartialOutputs } from '../../../src/harness/engine/tool.results.js';
 import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';
 import { RunEnding } from '../../../src/harness/engine/run.ending.js';
-import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
+import { EffectRepository } from '../../../src/effect/index.js';
 import { ModelCallRepository } from '../../../src/harness/store/message.repository.js';
 import { newId, sha256 } from '../../../src/harness/protocol/values.js';
 import { CancelRequestedError } from '../../../src/harness/protocol/run.state.js';

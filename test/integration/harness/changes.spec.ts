@@ -25,9 +25,10 @@ import {
 } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { RollBackFailedError, ToolError } from '../../../src/harness/protocol/tool-call.js';
-import type { FileOperation, PlannedFile } from '../../../src/harness/protocol/tool-call.js';
+import type { PlannedFile } from '../../../src/harness/protocol/tool-call.js';
 import { FileChanges, netChanges } from '../../../src/harness/change/file-changes.js';
-import { FileChangeRepository } from '../../../src/harness/store/effect.repository.js';
+import type { FileOperation } from '../../../src/effect/index.js';
+import { FileChangeRepository } from '../../../src/harness/store/file-change.repository.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
 import { newId, sha256 } from '../../../src/harness/protocol/values.js';
 import { complete, ownRun } from '../../support/harness-run.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { ApprovalRepository } from '../../../src/harness/store/approval.repository.js';
+import { InboxRepository } from '../../../src/harness/store/inbox.repository.js';
+import { ApprovalRepository } from '../../../src/effect/index.js';
 import { approvalsOf, decide, firstApproval } from '../../support/approvals.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness } from '../../support/harness.js';
@@ -169,7 +170,7 @@ describe('the inbox', () => {
     const shown = async (): Promise<number[]> => {
       const kinds = [
         await approvals.pendingOfUser(TENANT, userId),
-        await approvals.uncertainEffects(TENANT, userId),
+        await plinth.app.get(InboxRepository).uncertainEffects(TENANT, userId),
       ];
       return kinds.map((rows) => rows.length);
     };

@@ -3,7 +3,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
-import type { FileOperation } from '../../../src/harness/protocol/tool-call.js';
+import type { FileOperation } from '../../../src/effect/index.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
 import { PartialOutputs } from '../../../src/harness/engine/tool.results.js';
 import { OutputCollector } from '../../../src/harness/sandbox/sandbox.run.js';

@@ -19,7 +19,7 @@ import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
-import type { FileOperation } from '../../../src/harness/protocol/tool-call.js';
+import type { FileOperation } from '../../../src/effect/index.js';
 import { sha256 } from '../../../src/harness/protocol/values.js';
 import { english } from '../../../src/platform/message/index.js';
 import { Plinth } from '../../support/plinth.js';

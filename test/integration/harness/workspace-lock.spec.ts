@@ -3,7 +3,7 @@ import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
 import { RunWorker } from '../../../src/harness/engine/run.js';
 import { newId, sha256 } from '../../../src/harness/protocol/values.js';
-import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
+import { EffectRepository } from '../../../src/effect/index.js';
 import { RunRepository } from '../../../src/harness/store/run.repository.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { complete, ownRun } from '../../support/harness-run.js';

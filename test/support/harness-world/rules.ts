@@ -1,11 +1,7 @@
-import {
-  isEnded,
-  isParked,
-  isSettled,
-  MAX_RECOVERIES,
-} from '../../../src/harness/protocol/run.state.js';
+import { isEnded, isParked, MAX_RECOVERIES } from '../../../src/harness/protocol/run.state.js';
 import type { Happenings } from './actions.js';
 import type { Call, World } from './world.js';
+import { isSettled } from '../../../src/effect/index.js';
 
 /** Steps in which two workers end or park any run of these tests that is left alone. */
 const STEPS = 300;

@@ -1,4 +1,4 @@
-import { isSettled } from '../../../src/harness/protocol/run.state.js';
+import { isSettled } from '../../../src/effect/index.js';
 import type { WaitKind } from '../../../src/harness/protocol/run.state.js';
 import { changeCall, endRun, fault, move, moveOrCancel, newCall, place, settle } from './world.js';
 import type { Call, Protocol, Script, Worker, World } from './world.js';

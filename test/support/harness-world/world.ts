@@ -1,12 +1,7 @@
 import * as runs from '../../../src/harness/protocol/run.state.js';
-import type {
-  EffectClass,
-  EffectState,
-  EndStatus,
-  FilesFound,
-  RunMove,
-  RunState,
-} from '../../../src/harness/protocol/run.state.js';
+import type { EndStatus, RunMove, RunState } from '../../../src/harness/protocol/run.state.js';
+import * as effects from '../../../src/effect/index.js';
+import type { EffectClass, EffectState, FilesFound } from '../../../src/effect/index.js';
 
 /** The functions under test; a test of the tests puts a wrong one in the place of one of them. */
 export interface Protocol {
@@ -16,8 +11,8 @@ export interface Protocol {
   readonly endsAtOnce: typeof runs.endsAtOnce;
   /** What the query for a new owner selects: calls without a result message. */
   readonly isUnanswered: (call: Call) => boolean;
-  readonly reconciliationOf: typeof runs.reconciliationOf;
-  readonly abandonedAs: typeof runs.abandonedAs;
+  readonly reconciliationOf: typeof effects.reconciliationOf;
+  readonly abandonedAs: typeof effects.abandonedAs;
 }
 
 export const realProtocol: Protocol = {
@@ -26,8 +21,8 @@ export const realProtocol: Protocol = {
   endOf: runs.endOf,
   endsAtOnce: runs.endsAtOnce,
   isUnanswered: ({ results }) => results === 0,
-  reconciliationOf: runs.reconciliationOf,
-  abandonedAs: runs.abandonedAs,
+  reconciliationOf: effects.reconciliationOf,
+  abandonedAs: effects.abandonedAs,
 };
 
 /** A tool call as the model's script has it. */
@@ -166,7 +161,7 @@ export function moveOrCancel(world: World, protocol: Protocol, what: RunMove): W
 export function settle(world: World, index: number, state: EffectState): World {
   const call = world.calls[index];
   if (!call) throw new Error(`There is no call ${index}.`);
-  if (runs.isSettled(call.state)) return fault(world, 'a settled effect was settled again');
+  if (effects.isSettled(call.state)) return fault(world, 'a settled effect was settled again');
   if (call.results > 0) return fault(world, 'a second result of one call');
   return changeCall(world, index, { state, results: 1 });
 }
@@ -177,7 +172,7 @@ export function endRun(world: World, protocol: Protocol, wished: EndStatus): Wor
   let ended = world;
   for (const [index, call] of world.calls.entries()) {
     if (call.results > 0) continue;
-    ended = runs.isSettled(call.state)
+    ended = effects.isSettled(call.state)
       ? changeCall(ended, index, { results: 1 })
       : settle(ended, index, protocol.abandonedAs(call));
   }

@@ -39,14 +39,14 @@ import {
   PlanNotAwaitingError,
   PlanStaleError,
   PlanVersionsError,
-  DECISIONS,
   requireWrite,
 } from '../../protocol/policy.js';
-import type { Plan, PlanReceipt, ApprovalState, Decision } from '../../protocol/policy.js';
+import type { Plan, PlanReceipt } from '../../protocol/policy.js';
 import { sha256 } from '../../protocol/values.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
+import { ApprovalRepository, DECISIONS } from '../../../effect/index.js';
+import type { ApprovalState, Decision, RunApprovalRow } from '../../../effect/index.js';
 import { IdempotencyConflictError } from '../../store/errors.js';
+import { InboxRepository } from '../../store/inbox.repository.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import { MessageRepository } from '../../store/message.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
@@ -89,7 +89,7 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 
 /** The first decision wins: another one, or the expiry, came first. */
 class ApprovalResolvedError extends ConflictError {
-  constructor({ id, state, decision }: Pick<ApprovalRow, 'id' | 'state' | 'decision'>) {
+  constructor({ id, state, decision }: Pick<RunApprovalRow, 'id' | 'state' | 'decision'>) {
     super(
       msg`This approval is ${state} already, so nothing was changed. Reload the run to see what came of it.`,
       {
@@ -101,7 +101,7 @@ class ApprovalResolvedError extends ConflictError {
 
 /** The decision was made about a different request than the current one. */
 class ApprovalStaleError extends ConflictError {
-  constructor({ id, revision, argumentsSha256 }: ApprovalRow) {
+  constructor({ id, revision, argumentsSha256 }: RunApprovalRow) {
     super(
       msg`expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.`,
       {
@@ -130,6 +130,7 @@ class NotGrantableError extends InvalidInputError {
 export class ApprovalController {
   constructor(
     private readonly approvals: ApprovalRepository,
+    private readonly inbox: InboxRepository,
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
     private readonly ending: RunEnding,
@@ -145,8 +146,8 @@ export class ApprovalController {
     @Query() _query: InboxQuery,
   ): Promise<InboxEntryView[]> {
     const approvals = await this.approvals.pendingOfUser(tenantId, userId);
-    const runs = await this.approvals.waitingRuns(tenantId, userId);
-    const effects = await this.approvals.uncertainEffects(tenantId, userId);
+    const runs = await this.inbox.waitingRuns(tenantId, userId);
+    const effects = await this.inbox.uncertainEffects(tenantId, userId);
     // The longest waiting first; at most 500 entries of a kind, and no more once their arguments reach 16 MiB.
     return [
       ...toolEntries(approvals),
@@ -208,7 +209,7 @@ export class ApprovalController {
    */
   private async decide(
     caller: Caller,
-    { writer, approval }: { readonly writer: RunWriter; readonly approval: ApprovalRow },
+    { writer, approval }: { readonly writer: RunWriter; readonly approval: RunApprovalRow },
     { decision, decisionId, expectedRevision, note }: ResolveApprovalBody,
   ): Promise<void> {
     if (approval.revision !== expectedRevision) throw new ApprovalStaleError(approval);
@@ -247,7 +248,7 @@ export class ApprovalController {
 }
 
 /** The first answer, sent again: by the same id unchanged, or by another user with the same decision. */
-function isSameAnswer(approval: ApprovalRow, body: ResolveApprovalBody): boolean {
+function isSameAnswer(approval: RunApprovalRow, body: ResolveApprovalBody): boolean {
   if (approval.decision !== body.decision) return false;
   return approval.decisionId !== body.decisionId || approval.note === (body.note ?? null);
 }

@@ -31,7 +31,7 @@ import { UndoService } from '../../engine/undo/undo.service.js';
 import type { UndoResult } from '../../engine/undo/undo.service.js';
 import { ToolError, kindOf } from '../../protocol/tool-call.js';
 import { isEnded } from '../../protocol/run.state.js';
-import { FileChangeRepository } from '../../store/effect.repository.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
 import type { SessionRow } from '../../store/run.repository.js';

@@ -21,15 +21,13 @@ import { FileChanges } from '../../change/file-changes.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
 import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
-import { isEnded, RESOLUTIONS } from '../../protocol/run.state.js';
-import { EffectRepository } from '../../store/effect.repository.js';
-import type { ToolCallResolution } from '../../store/effect.repository.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { EffectRepository, RESOLUTIONS } from '../../../effect/index.js';
+import type { FileOperation, RunEffect, ToolCallResolution } from '../../../effect/index.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
-import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run.ledger.js';
 import type { SessionRow } from '../../store/run.repository.js';
-import type { FileOperation } from '../../protocol/tool-call.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
@@ -155,7 +153,7 @@ export class EffectController {
    */
   private async apply(
     writer: RunWriter,
-    effect: HarnessEffect,
+    effect: RunEffect,
     { finding, described }: { readonly finding: ToolCallResolution; readonly described: Described },
   ): Promise<void> {
     const { toolCallId, toolName, iteration } = effect;
@@ -170,7 +168,7 @@ export class EffectController {
   }
 
   /** Changes of an executed call; undefined for an undo, which marks changes of its own. */
-  private async described(effect: HarnessEffect, session: SessionRow): Promise<Described> {
+  private async described(effect: RunEffect, session: SessionRow): Promise<Described> {
     const { tenantId, runId: id, effectClass, operations } = effect;
     if (undoOf(effect)) return undefined;
     // Operations of a command were observed; those of a file change were planned and may be incomplete.
@@ -180,7 +178,7 @@ export class EffectController {
 
   /** Operations whose files have changed; all of them when the workspace cannot be opened. */
   private async done(
-    { tenantId, operations }: HarnessEffect,
+    { tenantId, operations }: RunEffect,
     { workspace: root, workspaceIdentity }: SessionRow,
   ): Promise<readonly FileOperation[]> {
     try {
@@ -219,7 +217,7 @@ function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): 
 
 /** The call needs no resolution: it is still to run, has a known outcome, or was resolved otherwise. */
 class EffectNotUncertainError extends ConflictError {
-  constructor({ toolCallId, state, resolution }: HarnessEffect) {
+  constructor({ toolCallId, state, resolution }: RunEffect) {
     super(
       msg`This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
       { data: { errorCode: 'EFFECT_NOT_UNCERTAIN', toolCallId, state, resolution } },

@@ -9,8 +9,8 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../protocol/run.state.js';
-import type { ShownEffect } from '../../store/effect.repository.js';
+import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../../effect/index.js';
+import type { ShownEffect } from '../../../effect/index.js';
 
 export const EFFECT_STATES = [...OPEN_EFFECTS, ...SETTLED_EFFECTS];
 

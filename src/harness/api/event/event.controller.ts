@@ -43,7 +43,7 @@ import { EventView, toEventView } from './event.view.js';
 import { UUID_TEXT, UuidPipe } from '../identifiers.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { maySee, RunService } from '../run/run.service.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
+import { InboxRepository } from '../../store/inbox.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import { EventRepository, sourceKey } from '../../store/event.repository.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
@@ -253,7 +253,7 @@ export class FollowController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly runs: RunService,
-    private readonly approvals: ApprovalRepository,
+    private readonly inbox: InboxRepository,
     private readonly repository: EventRepository,
     private readonly feed: EventFeed,
     private readonly bus: EventBus,
@@ -281,7 +281,7 @@ export class FollowController {
     if (!place) throw new TooManyReadersError('user', perUser);
     const { tenantId, userId } = caller;
     const stream = new EventStream(this.feed, place, response, () =>
-      this.approvals.countWaiting(tenantId, userId),
+      this.inbox.countWaiting(tenantId, userId),
     );
     const leaving = [
       this.bus.subscribe('harness.inbox', (one) => {

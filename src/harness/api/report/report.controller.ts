@@ -14,8 +14,8 @@ import {
   OneOf,
 } from '../../../platform/http/index.js';
 import { textFor } from '../../../platform/message/index.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
-import { FileChangeRepository } from '../../store/effect.repository.js';
+import { ApprovalRepository } from '../../../effect/index.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
 import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
 import { filePageFields } from '../change/change.view.js';

@@ -18,7 +18,7 @@ import { netChangeOf } from '../../change/file-changes.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
 import { visibleLine } from '../../protocol/values.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
+import type { RunApprovalRow } from '../../../effect/index.js';
 import type {
   HarnessFileChange,
   HarnessModelCall,
@@ -231,7 +231,7 @@ interface ReportFacts {
   readonly session: HarnessSession;
   readonly calls: readonly ReportedCall[];
   readonly events: readonly ReportedEvent[];
-  readonly approvals: readonly ApprovalRow[];
+  readonly approvals: readonly RunApprovalRow[];
   readonly changes: readonly HarnessFileChange[];
   readonly page: FilePageQuery;
   readonly skills: readonly ReportedSkill[];
@@ -308,7 +308,7 @@ function reviewsOf(facts: ReportFacts): ReportReviewView[] {
   });
 }
 
-function approvalOf(facts: ReportFacts, approval: ApprovalRow): ReportApprovalView {
+function approvalOf(facts: ReportFacts, approval: RunApprovalRow): ReportApprovalView {
   return ReportApprovalView.of({
     ...approval,
     approvalId: approval.id,

@@ -37,21 +37,15 @@ import {
   REVIEW_STATES,
   STEP_STATUSES,
   APPROVAL_POLICIES,
-  APPROVAL_STATES,
-  availableDecisions,
-  DECISIONS,
 } from '../../protocol/policy.js';
 import { INPUT_KINDS, RUN_STATUSES } from '../../protocol/run.state.js';
 import type { RunBudget } from '../../protocol/run.state.js';
 import { MAX_KEY_CHARS } from '../identifiers.js';
 import type { Plan } from '../../protocol/policy.js';
-import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/approval.repository.js';
-import type {
-  HarnessEffect,
-  HarnessGrant,
-  HarnessInput,
-  HarnessRun,
-} from '../../store/harness.entity.js';
+import { APPROVAL_STATES, DECISIONS, availableDecisions } from '../../../effect/index.js';
+import type { SessionGrant, RunApprovalRow, RunEffect } from '../../../effect/index.js';
+import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
+import type { HarnessInput, HarnessRun } from '../../store/harness.entity.js';
 
 /** Maximum length of a requirement or input. */
 export const MAX_REQUIREMENT_CHARS = 200_000;
@@ -333,7 +327,7 @@ export class ApprovalView extends View({
   createdAt: integer({ description: 'Milliseconds since the epoch' }),
 }) {}
 
-export function toApprovalView(row: ApprovalRow): ApprovalView {
+export function toApprovalView(row: RunApprovalRow): ApprovalView {
   return ApprovalView.of({
     ...row,
     ...row.preview,
@@ -361,7 +355,7 @@ export class GrantView extends View({
   createdAt: integer({ description: 'Milliseconds since the epoch' }),
 }) {}
 
-export function toGrantView(grant: HarnessGrant): GrantView {
+export function toGrantView(grant: SessionGrant): GrantView {
   return GrantView.of({ ...grant, grantId: grant.id, createdAt: grant.createTime });
 }
 
@@ -415,8 +409,8 @@ const SCHEMA_VERSION = 7;
 /** Records that a view shows beside the run's row. */
 export interface RunParts {
   readonly inputs: readonly HarnessInput[];
-  readonly approvals: readonly ApprovalRow[];
-  readonly effects: readonly HarnessEffect[];
+  readonly approvals: readonly RunApprovalRow[];
+  readonly effects: readonly RunEffect[];
 }
 
 /** A run as existing clients parse it; times are milliseconds since the epoch. */
@@ -570,7 +564,7 @@ export class InboxEntryView extends View({
 }) {}
 
 /** The diffs of the first entries are shown, up to 2 MiB in all. */
-export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
+export function toolEntries(rows: readonly RunApprovalRow[]): InboxEntryView[] {
   let remainingBytes = MAX_DIFF_BYTES;
   return rows.map((row) => {
     const view = toApprovalView(row);

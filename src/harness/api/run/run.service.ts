@@ -28,8 +28,7 @@ import { isWithin, requireWrite } from '../../protocol/policy.js';
 import type { PermissionMode } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { newId, requestHash, sha256 } from '../../protocol/values.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
-import { EffectRepository } from '../../store/effect.repository.js';
+import { ApprovalRepository, EffectRepository } from '../../../effect/index.js';
 import {
   IdempotencyConflictError,
   RunNotFoundError,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sha256 } from '../../protocol/values.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import { kindOf } from '../../protocol/tool-call.js';
-import type { FileOperation, FileState } from '../../protocol/tool-call.js';
+import type { FileOperation, FileState } from '../../../effect/index.js';
 
 /** A file, a link or a folder as it was found. */
 export interface ManifestFile {

@@ -26,9 +26,10 @@ import type { PathClass } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
 import { FOLDER_MODE, LINK_MODE } from '../../protocol/tool-call.js';
-import type { FileKind, FileOperation, FileState } from '../../protocol/tool-call.js';
+import type { FileKind } from '../../protocol/tool-call.js';
 import { byPath, isSameFile, manifestBytes, operationsBetween, readManifest } from './manifest.js';
 import type { FileIdentity, Manifest, ManifestFile, StoredManifest } from './manifest.js';
+import type { FileOperation, FileState } from '../../../effect/index.js';
 
 const MIB = 2 ** 20;
 

@@ -7,7 +7,7 @@ import type { Config } from '../../../platform/config/index.js';
 import { msg } from '../../../platform/message/index.js';
 import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../protocol/tool-call.js';
-import type { FileOperation } from '../../protocol/tool-call.js';
+import type { FileOperation } from '../../../effect/index.js';
 import { blobRoot } from '../blob.path.js';
 import { yieldingChunks } from '../../protocol/yielding-chunks.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';

@@ -12,9 +12,10 @@ import {
 } from '../../change/file-changes.js';
 import type { KeptState } from '../../change/file-changes.js';
 import { ToolError, kindOf } from '../../protocol/tool-call.js';
-import type { ToolErrorCode, FileOperation, FileState } from '../../protocol/tool-call.js';
-import { EffectRepository } from '../../store/effect.repository.js';
-import type { UndoDirection } from '../../store/effect.repository.js';
+import type { ToolErrorCode } from '../../protocol/tool-call.js';
+import type { FileOperation, FileState } from '../../../effect/index.js';
+import { EffectRepository } from '../../../effect/index.js';
+import type { UndoDirection } from '../../store/file-change.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import type { Workspace } from '../../workspace/workspace.js';
 

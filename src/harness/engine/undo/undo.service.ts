@@ -14,13 +14,13 @@ import { literal, msg } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError, ToolError } from '../../protocol/tool-call.js';
-import type { FileOperation } from '../../protocol/tool-call.js';
+import type { FileOperation, RunEffect } from '../../../effect/index.js';
+import type { OpenUndo, UndoDirection } from '../../store/file-change.repository.js';
 import { newId } from '../../protocol/values.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
-import type { OpenUndo, UndoDirection } from '../../store/effect.repository.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
-import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { NOTE_KINDS } from '../../store/message.repository.js';
 import { HarnessSwitches } from '../../store/run.repository.js';
 import type { SessionRow } from '../../store/run.repository.js';
@@ -90,7 +90,7 @@ interface StartedUndo {
 }
 
 /** The undo that an effect is; undefined for a tool call, which belongs to a model call. */
-export function undoOf(effect: HarnessEffect): StartedUndo | undefined {
+export function undoOf(effect: RunEffect): StartedUndo | undefined {
   const { tenantId, runId, toolCallId, toolName, operations, iteration } = effect;
   if (iteration >= 0) return undefined;
   return {
@@ -170,7 +170,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
    * Marks the changes of an undo that a person has resolved as executed; ignores other effects. Call it while the run's row
    * is locked.
    */
-  async confirm(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+  async confirm(writer: RunWriter, effect: RunEffect): Promise<void> {
     const undo = undoOf(effect);
     if (undo) await this.markChanges(writer, undo);
   }

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { Injectable } from '@nestjs/common';
 import { ToolError, newFileMode } from '../../protocol/tool-call.js';
-import type { FileState, PlannedFile } from '../../protocol/tool-call.js';
+import type { PlannedFile } from '../../protocol/tool-call.js';
 import { sha256 } from '../../protocol/values.js';
 import { editedContent, MAX_TEXT_BYTES, outcomeOf } from './text-edit.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { displayPath } from '../../workspace/workspace-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
+import type { FileState } from '../../../effect/index.js';
 
 /** Size of the largest file that is removed, moved or replaced as a whole: its content is stored for undo. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;

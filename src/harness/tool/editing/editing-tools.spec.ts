@@ -6,7 +6,7 @@ import { checkOutside, OUTSIDE_TEXT, pathAttacks } from '../../../../test/suppor
 import type { PathAttack } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { decidePolicy, Grants } from '../../protocol/policy.js';
+import { decidePolicy } from '../../protocol/policy.js';
 import type { PolicyDecision, Plan } from '../../protocol/policy.js';
 import { filesSubject } from '../../engine/tools.js';
 import { sha256 } from '../../protocol/values.js';
@@ -16,6 +16,7 @@ import type { FilePlan, FileTool, HarnessTool } from '../tool.js';
 import { toolProviders } from '../tools.js';
 import { ApplyPatchTool } from './apply-patch.tool.js';
 import { DeleteFileTool, EditFileTool, WriteFileTool } from './edit.tools.js';
+import { Grants } from '../../../effect/index.js';
 
 const edit = new EditFileTool();
 const write = new WriteFileTool();

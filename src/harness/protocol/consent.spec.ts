@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { commandGrant, pathGrants, subjectHash } from './approval.repository.js';
-import { Grants } from '../protocol/policy.js';
-import { sha256 } from '../protocol/values.js';
+import { commandGrant, pathGrants } from './policy.js';
+import { Grants, subjectHash } from '../../effect/index.js';
+import { sha256 } from './values.js';
 
 const before = { sha256: sha256('old'), size: 3, mode: 0o644 };
 const asked = {
