@@ -39,6 +39,7 @@ const features = [
   'langchain',
   'media',
   'effect',
+  'mcp',
   'agent',
   'apikey',
   'chat',

@@ -30,6 +30,7 @@ import {
 } from './platform/http/index.js';
 import { IdentityModule, scimFailures, ssoFailures } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
+import { McpModule } from './mcp/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
 import { NoticeModule } from './notice/index.js';
@@ -106,6 +107,7 @@ export class AppModule {
         // Its route POST system/fragment/retrieval is below the path of the fragments.
         RetrievalModule,
         media,
+        McpModule,
         AgentModule,
         ApiKeyModule,
         HarnessModule,

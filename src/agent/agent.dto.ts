@@ -65,7 +65,12 @@ const agentFields = {
     max: 100_000,
     description: 'System prompt of every conversation',
   }),
-  mcpToolIds: Ids({ optional: true, description: 'There are no MCP tools yet: an empty list' }),
+  mcpToolIds: Ids({
+    optional: true,
+    description:
+      'Tools of tool servers, which the runtime tools offers to the model; at most 200. Adding one requires the level use on its server',
+    example: [],
+  }),
   skillNames: Texts({
     optional: true,
     description: 'Names of skillOptions, at most 50',

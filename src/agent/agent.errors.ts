@@ -50,8 +50,11 @@ export class UnknownToolError extends InvalidInputError {
   }
 }
 
-export class NoMcpToolsError extends InvalidInputError {
-  constructor() {
-    super(msg`There are no MCP tools yet. Leave mcpToolIds empty.`);
+/** A tool that does not exist, that nobody has accepted, or whose server the caller may not use. */
+export class UnknownServerToolError extends InvalidInputError {
+  constructor(id: number) {
+    super(
+      msg`There is no accepted tool with the id ${id} on a tool server that you may use. Leave it out of mcpToolIds.`,
+    );
   }
 }

@@ -5,6 +5,7 @@ import { IdentityModule } from '../identity/index.js';
 import { GrantModule } from '../grant/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { McpModule } from '../mcp/index.js';
 import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
@@ -16,6 +17,7 @@ import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
 import { ResponseFormats } from './format/response-formats.js';
 import { agentRuntimeProviders, AgentRuntimes } from './runtime/runtime.registry.js';
+import { AgentServerTools } from './tool/server.tools.js';
 import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
 
 @Module({
@@ -25,6 +27,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     GrantModule,
     IdentityModule,
     KnowledgeModule,
+    McpModule,
     MetadataModule,
     ModelModule,
     RetrievalModule,
@@ -35,6 +38,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     AgentBases,
     AgentRepository,
     AgentService,
+    AgentServerTools,
     ResponseFormats,
     ...agentToolProviders,
     ...agentRuntimeProviders,

@@ -41,6 +41,8 @@ export interface AgentForChat {
   readonly runtime: string;
   /** The tools that the agent has switched on, and those of its skills if it uses them. */
   readonly tools: readonly string[];
+  /** Tools of tool servers. */
+  readonly mcpToolIds: readonly number[];
   /** The skills that the agent uses; none unless it uses skills. */
   readonly skills: readonly SkillInfo[];
   readonly maxSteps: number | undefined;
@@ -68,7 +70,7 @@ const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelI
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
       a.enable_thinking = '1' AS "enableThinking", ${GENERATION},
       a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.knowledge_as AS "knowledgeAs", a.status,
-      a.runtime, a.tools, a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
+      a.runtime, a.tools, a.mcp_tool_ids AS "mcpToolIds", a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
          JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"
@@ -134,19 +136,24 @@ export class AgentRepository {
   }
 
   async boundNames(tenantId: string, agents: readonly Agent[]): Promise<BoundNames> {
-    const rows = await this.database.query<{ isModel: boolean; id: number; name: string }>(
-      `SELECT true AS "isModel", id, model_name AS name FROM model WHERE tenant_id = $1 AND id = ANY ($2)
+    const rows = await this.database.query<{ kind: string; id: number; name: string }>(
+      `SELECT 'model' AS kind, id, model_name AS name FROM model WHERE tenant_id = $1 AND id = ANY ($2)
         UNION ALL
-        SELECT false, id, name FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($3)`,
+        SELECT 'knowledge', id, name FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($3)
+        UNION ALL
+        SELECT 'tool', tool.id, server.name || ': ' || tool.name
+          FROM server_tool AS tool JOIN tool_server AS server ON server.tenant_id = $1 AND server.id = tool.server_id
+         WHERE tool.tenant_id = $1 AND tool.id = ANY ($4)`,
       [
         tenantId,
         agents.map(({ modelId }) => modelId),
         agents.flatMap(({ knowledgeIds }) => knowledgeIds),
+        agents.flatMap(({ mcpToolIds }) => mcpToolIds),
       ],
     );
-    const named = (models: boolean): Map<number, string> =>
-      new Map(rows.filter(({ isModel }) => isModel === models).map(({ id, name }) => [id, name]));
-    return { models: named(true), knowledge: named(false) };
+    const named = (kind: string): Map<number, string> =>
+      new Map(rows.filter((row) => row.kind === kind).map(({ id, name }) => [id, name]));
+    return { models: named('model'), knowledge: named('knowledge'), tools: named('tool') };
   }
 
   /** The agents that search the base by the right of their creators, by name. */

@@ -22,8 +22,8 @@ import {
   AgentDisabledError,
   AgentModelError,
   AgentWithoutModelError,
-  NoMcpToolsError,
   TooManyBoundError,
+  UnknownServerToolError,
   UnknownSkillError,
   UnknownToolError,
 } from './agent.errors.js';
@@ -40,12 +40,15 @@ import type {
   ToolOptionView,
 } from './agent.view.js';
 import { AgentRuntimes } from './runtime/runtime.registry.js';
+import type { AgentTool } from './tool/agent-tool.js';
+import { AgentServerTools } from './tool/server.tools.js';
 import { AgentTools } from './tool/tool.registry.js';
 
 const LABEL = msg`The agent`;
 const MAX_KNOWLEDGE_BASES = 20;
 const MAX_SKILLS = 50;
 const MAX_TOOLS = 50;
+const MAX_SERVER_TOOLS = 200;
 const ENABLED = '0';
 
 /** Tools offered to an agent that uses skills. */
@@ -70,6 +73,7 @@ export class AgentService {
     private readonly skills: SkillCatalogue,
     private readonly formats: ResponseFormats,
     private readonly tools: AgentTools,
+    private readonly serverTools: AgentServerTools,
     private readonly runtimes: AgentRuntimes,
     private readonly database: Database,
     private readonly audit: AuditLog,
@@ -178,6 +182,7 @@ export class AgentService {
     const agent = await this.agents.forChat(caller, agentId);
     if (!agent) throw new NotFoundError(LABEL);
     const { id, name, modelId, userId, knowledgeAs, skillNames, runtime, tools, useSkills } = agent;
+    const { mcpToolIds } = agent;
     if (agent.status !== ENABLED) throw new AgentDisabledError(name);
     if (!agent.hasModel) throw new AgentWithoutModelError(name);
     return {
@@ -188,6 +193,7 @@ export class AgentService {
       knowledgeAs,
       skillNames,
       runtime,
+      mcpToolIds,
       // An agent gives access to its bases, but not past the limit of a key.
       knowledgeIds: agent.knowledgeIds.filter((base) =>
         isWithinKey(caller, 'knowledgeBases', base),
@@ -202,6 +208,15 @@ export class AgentService {
       // Undefined leaves thinking to the model and the message.
       generation: generationIn({ ...agent, thinking: agent.enableThinking || undefined }),
     };
+  }
+
+  /** The tools of tool servers that the agent calls for the caller now. */
+  async serverToolsOf(
+    caller: Caller,
+    { mcpToolIds }: Pick<AgentForChat, 'mcpToolIds'>,
+  ): Promise<AgentTool[]> {
+    const taken = this.tools.all.map(({ name }) => name);
+    return this.serverTools.of(caller, mcpToolIds, taken);
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
@@ -286,7 +301,7 @@ export class AgentService {
    */
   private async checkBindings(caller: Caller, values: AgentValues, before?: Agent): Promise<void> {
     const { modelId, skillNames, mcpToolIds = [] } = values;
-    if (mcpToolIds.length > 0) throw new NoMcpToolsError();
+    await this.checkServerTools(caller, mcpToolIds, before?.mcpToolIds);
     if (skillNames) this.checkSkills(skillNames);
     if (values.tools) this.checkTools(values.tools);
     if (modelId !== undefined && modelId !== before?.modelId) {
@@ -309,6 +324,21 @@ export class AgentService {
     const existingSkills = this.skills.documents.map(({ name }) => name);
     const unknown = names.filter((name) => !existingSkills.includes(name));
     if (unknown.length > 0) throw new UnknownSkillError(unknown, existingSkills);
+  }
+
+  /** Bound tools are kept without a check, as knowledge bases are. */
+  private async checkServerTools(
+    caller: Caller,
+    ids: readonly number[],
+    bound: readonly number[] = [],
+  ): Promise<void> {
+    if (ids.length > MAX_SERVER_TOOLS) {
+      throw new TooManyBoundError(msg`tools`, ids.length, MAX_SERVER_TOOLS);
+    }
+    const added = ids.filter((id) => !bound.includes(id));
+    const usable = await this.serverTools.usableIds(caller, added);
+    const unusable = added.find((id) => !usable.has(id));
+    if (unusable !== undefined) throw new UnknownServerToolError(unusable);
   }
 
   private checkTools(names: readonly string[]): void {
@@ -370,6 +400,7 @@ function readAgent(
   if (values.agentName) values.agentName = values.agentName.trim();
   if (values.knowledgeIds) values.knowledgeIds = [...new Set(values.knowledgeIds)];
   if (values.tools) values.tools = [...new Set(values.tools)];
+  if (values.mcpToolIds) values.mcpToolIds = [...new Set(values.mcpToolIds)];
   if (values.skillNames) values.skillNames = [...new Set(values.skillNames)];
   return values;
 }
@@ -387,6 +418,7 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
     'filter',
     'runtime',
     'tools',
+    'mcpToolIds',
     'useSkills',
   ] as const;
   return {

@@ -34,8 +34,11 @@ export class AgentView extends View({
   modelName: nullable(text({ description: 'null: the model was deleted' })),
   enableThinking: oneOf(['0', '1']),
   systemPrompt: text({ example: 'You answer in two sentences.' }),
-  mcpToolIds: integers({ example: [] }),
-  mcpToolNames: texts({ example: [] }),
+  mcpToolIds: integers({ example: [], description: 'Deleted ones are left out' }),
+  mcpToolNames: texts({
+    example: ['crm: find_customers'],
+    description: 'Server and tool, in the order of the ids',
+  }),
   skillNames: texts({ example: ['pdf'] }),
   knowledgeIds: integers({ example: [1], description: 'Deleted ones are left out' }),
   knowledgeNames: texts({ example: ['Handbook'], description: 'In the order of the ids' }),
@@ -95,6 +98,8 @@ export const agentSheet = sheetOf<AgentView>('Agents', {
 export interface BoundNames {
   readonly models: ReadonlyMap<number, string>;
   readonly knowledge: ReadonlyMap<number, string>;
+  /** Tools of tool servers, with the names of their servers. */
+  readonly tools: ReadonlyMap<number, string>;
 }
 
 /** `searched`: the bases that the agent searches for the caller now. */
@@ -105,13 +110,15 @@ export function toAgentView(
   level: GrantLevel,
 ): AgentView {
   const knowledgeIds = agent.knowledgeIds.filter((id) => names.knowledge.has(id));
+  const mcpToolIds = agent.mcpToolIds.filter((id) => names.tools.has(id));
   return AgentView.of(agent, {
     level,
     agentDescribe: agent.agentDescribe ?? '',
     agentShow: agent.agentShow ?? '',
     modelName: names.models.get(agent.modelId) ?? null,
     systemPrompt: agent.systemPrompt ?? '',
-    mcpToolNames: [],
+    mcpToolIds,
+    mcpToolNames: mcpToolIds.map((id) => names.tools.get(id) ?? ''),
     knowledgeIds,
     knowledgeNames: knowledgeIds.map((id) => names.knowledge.get(id) ?? ''),
     unreadableKnowledgeIds: knowledgeIds.filter((id) => !searched.some((base) => base.id === id)),

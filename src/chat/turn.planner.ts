@@ -46,7 +46,10 @@ export interface TurnPlan {
 }
 
 /** The tools of a turn and the data that they may read. */
-type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
+type TurnWork = Pick<
+  RuntimeTurn,
+  'tools' | 'serverTools' | 'bases' | 'filter' | 'skills' | 'maxSteps'
+>;
 
 /** Request fields that affect the plan. */
 type PlannedBody = Pick<
@@ -123,7 +126,8 @@ export class TurnPlanner {
     const runtime = this.runtimes.forModel(agent.runtime, model);
     const bound = await this.agents.basesOf(caller, agent);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { runtime, model, bases, agent, format });
+    const serverTools = runtime.usesTools ? await this.agents.serverToolsOf(caller, agent) : [];
+    return planOf(body, { runtime, model, bases, agent, serverTools, format });
   }
 
   /** The prompt, the history that fits, and the question with the fragments that were found for it. */
@@ -215,11 +219,12 @@ function planOf(
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
+    readonly serverTools?: RuntimeTurn['serverTools'];
     /** The format that the message names: null asks for free text, undefined for the format of the agent. */
     readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
-  const { runtime, model, bases, agent, format } = resolved;
+  const { runtime, model, bases, agent, serverTools, format } = resolved;
   const { tools = [], skills = [], maxSteps } = agent ?? {};
   // A message narrows what its agent may search, and never widens it.
   const filter = allOf(agent?.filter, body.filter && readFilter(body.filter));
@@ -230,7 +235,7 @@ function planOf(
     agentId: agent && body.agentId,
     bases: searchesItself ? [] : bases,
     filter,
-    work: { tools, skills, bases, filter, maxSteps },
+    work: { tools, serverTools, skills, bases, filter, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: generationIn({
       maxTokens: model.maxOutput,

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { Config } from '../platform/config/index.js';
-import { McpToolController, WorkflowController } from './agent-lists.controller.js';
+import { WorkflowController } from './agent-lists.controller.js';
 import { ConsoleSettingController } from './console-setting.controller.js';
 import { MenuController } from './menu.controller.js';
 import { NoticeController } from './notice.controller.js';
@@ -17,7 +17,6 @@ export class CompatModule {
     if (!config.EXISTING_CONSOLES) return [];
     const controllers = [
       ConsoleSettingController,
-      McpToolController,
       MenuController,
       NoticeController,
       OtherSignInsController,

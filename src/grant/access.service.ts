@@ -131,7 +131,8 @@ export class AccessService {
     const types = type === undefined ? REACHED_TYPES : [type];
     const limits = new Map<ReachedType, readonly number[]>();
     for (const one of types) {
-      const ids = idsOfKey(caller, resourceOf(one).keyLimit);
+      const { keyLimit } = resourceOf(one);
+      const ids = keyLimit && idsOfKey(caller, keyLimit);
       if (ids) limits.set(one, ids);
     }
     const { rows, total } = await this.grants.records(
@@ -237,7 +238,7 @@ export class AccessService {
     label = resourceOf(type).label,
   ): Promise<ReachedRecord> {
     const { keyLimit, managedBy } = resourceOf(type);
-    requireWithinKey(caller, keyLimit, [id], label);
+    if (keyLimit) requireWithinKey(caller, keyLimit, [id], label);
     const record = await this.grants.record(caller.tenantId, type, id, caller.subjects);
     const isReached =
       record &&

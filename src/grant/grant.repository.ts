@@ -76,7 +76,8 @@ export function grantedTo(
   ids?: readonly number[],
 ): { id?: FindOperator<number> } {
   const subjects = comparedSubjects(caller);
-  const limit = idsOfKey(caller, resourceOf(type).keyLimit);
+  const { keyLimit } = resourceOf(type);
+  const limit = keyLimit && idsOfKey(caller, keyLimit);
   if (subjects === null && !limit && !ids) return {};
   // A statement may ask for several callers and levels.
   const who = `${level}${caller.userId}`;

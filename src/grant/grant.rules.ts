@@ -39,8 +39,8 @@ interface Resource {
   readonly condition?: string;
   /** The target of its entries in the audit log. */
   readonly auditTarget: string;
-  /** The limit of API keys that applies to it. */
-  readonly keyLimit: keyof CallerKey['limits'];
+  /** The limit of API keys that applies to it, if there is one. */
+  readonly keyLimit?: keyof CallerKey['limits'];
   readonly levels: readonly GrantLevel[];
   /** The permission that a route for the level asks besides the grant. */
   readonly permissions: Partial<Readonly<Record<GrantLevel, string>>>;
@@ -92,6 +92,19 @@ export const RESOURCES = {
     levels: ['use'],
     permissions: {},
     managedBy: 'system:model:edit',
+  },
+  'tool-server': {
+    label: msg`The tool server`,
+    table: 'tool_server',
+    nameColumn: 'name',
+    ownerColumn: 'user_id',
+    auditTarget: 'tool_server',
+    levels: LEVEL_NAMES,
+    permissions: {
+      read: 'mcp:server:query',
+      write: 'mcp:server:edit',
+      manage: 'mcp:server:remove',
+    },
   },
   document: {
     label: msg`The document`,

@@ -105,7 +105,8 @@ export class Grants {
     type: ResourceType,
     ids: readonly number[],
   ): Promise<ReadonlyMap<number, GrantLevel>> {
-    const within = ids.filter((id) => isWithinKey(caller, resourceOf(type).keyLimit, id));
+    const { keyLimit } = resourceOf(type);
+    const within = keyLimit ? ids.filter((id) => isWithinKey(caller, keyLimit, id)) : ids;
     const subjects = comparedSubjects(caller);
     if (subjects === null) return new Map(within.map((id) => [id, 'manage']));
     if (within.length === 0) return new Map();

@@ -252,6 +252,8 @@ const actionsOfMethods: Record<string, RegExp> = {
 /** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
 const knownNestedFields = [
   'AuditListQuery.params',
+  // Tools of the server in the path, or 404.
+  'ChangeServerToolsBody.tools',
   // Roles of the tenant: whoever names them needs their permissions.
   'ChangedSsoProviderDto.roleMapping',
   'CreateModelBody.contextTiers',

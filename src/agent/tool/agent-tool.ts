@@ -3,6 +3,7 @@ import type { Caller } from '../../platform/access/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import type { MetadataFilter } from '../../metadata/index.js';
 import type { TokenCounter } from '../../model/index.js';
+import type { ContentPart } from '../../provider/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import type { TurnSources } from './sources.js';
 
@@ -26,6 +27,8 @@ export interface ToolTurn {
   readonly filter?: MetadataFilter | undefined;
   /** The skills of the agent; empty unless it uses them. */
   readonly skills: readonly SkillInfo[];
+  /** Tools of tool servers that are offered beside those of the registry. */
+  readonly serverTools?: readonly AgentTool[] | undefined;
   /** IANA name of the user's time zone. */
   readonly timeZone?: string | undefined;
 }
@@ -44,6 +47,8 @@ export interface ToolOutcome {
   readonly content: string;
   /** One line for people: `searched "warranty": 3 fragments`. */
   readonly summary: string;
+  /** Images for a model that can see; they are not stored. */
+  readonly images?: readonly ContentPart[] | undefined;
 }
 
 /** `always` runs a call at once, `ask` waits for the consent of a person, `never` refuses it. */
@@ -76,6 +81,10 @@ export interface AgentTool<Input = unknown> {
    * that a changed tool asks again. The name by default.
    */
   readonly subject?: string;
+  /** JSON Schema that models get; default: that of `input`. */
+  readonly schema?: Record<string, unknown> | undefined;
+  /** Time limit of a call; default: TOOL_LIMITS. */
+  readonly timeoutMs?: number | undefined;
   /** Addition to the description in this turn, such as the available knowledge bases. */
   describe?(turn: ToolTurn): string;
   /** Why the tool cannot be offered in this turn; undefined when it can. */

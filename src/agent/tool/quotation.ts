@@ -1,5 +1,5 @@
-/** The beginning of an element in which documents are quoted for a model. */
-const QUOTING_TAG = /<(?=\s*(?:\/\s*)?(?:fragment|file)\b)/gi;
+/** The beginning of an element in which documents and results of tool servers are quoted for a model. */
+const QUOTING_TAG = /<(?=\s*(?:\/\s*)?(?:fragment|file|tool_result)\b)/gi;
 
 /**
  * Control tokens in angle brackets, without the first one. Between bars any name counts (`<|im_start|>`,
@@ -23,7 +23,7 @@ const CONTROL_TOKEN = new RegExp(String.raw`<(?=${ANGLE_TOKEN})|\[(?=${SQUARE_TO
 
 /** A text for the model, quoted as data in tags that neither it nor the facts about it can close. */
 export function quoted(
-  tag: 'fragment' | 'file',
+  tag: 'fragment' | 'file' | 'tool_result',
   facts: Readonly<Record<string, string | number>>,
   text: string,
 ): string {

@@ -6,7 +6,7 @@ import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { ATTRIBUTE, OPERATION, recordsContent, traced } from '../../platform/tracing/index.js';
 import { estimatingCounter, fits, longestBeginning, sizeOf } from '../../model/index.js';
-import type { ToolDefinition } from '../../provider/index.js';
+import type { ContentPart, ToolDefinition } from '../../provider/index.js';
 import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, AnswerRoom, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { CalculateTool } from './calculate.tool.js';
@@ -40,6 +40,7 @@ export interface ToolResult {
   readonly content: string;
   /** One line for people. */
   readonly summary: string;
+  readonly images?: readonly ContentPart[] | undefined;
   readonly durationMs: number;
 }
 
@@ -74,14 +75,18 @@ export class AgentTools {
     return this.byName.get(name);
   }
 
-  /** The definitions of those named tools that can be used in the turn, in the order of the registry. */
+  /**
+   * The definitions of those named tools that can be used in the turn, in the order of the registry, and of the tools of its
+   * tool servers.
+   */
   offered(names: readonly string[], turn: ToolTurn): ToolDefinition[] {
-    return this.all
-      .filter((tool) => names.includes(tool.name) && tool.refusal?.(turn) === undefined)
+    const named = this.all.filter((tool) => names.includes(tool.name));
+    return [...named, ...(turn.serverTools ?? [])]
+      .filter((tool) => tool.refusal?.(turn) === undefined)
       .map((tool) => ({
         name: tool.name,
         description: [tool.description, tool.describe?.(turn)].filter(Boolean).join('\n\n'),
-        inputSchema: this.schemas.get(tool.name) ?? {},
+        inputSchema: tool.schema ?? this.schemas.get(tool.name) ?? {},
       }));
   }
 
@@ -91,7 +96,7 @@ export class AgentTools {
    */
   run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
     // A model can call a tool that does not exist.
-    const toolName = this.byName.has(name) ? name : '_OTHER';
+    const toolName = this.toolOf(name, context) ? name : '_OTHER';
     const attributes = () => ({
       [ATTRIBUTE.operation]: OPERATION.executeTool,
       [ATTRIBUTE.toolName]: toolName,
@@ -119,13 +124,15 @@ export class AgentTools {
   ): Promise<ToolResult> {
     const started = performance.now();
     const { room = UNLIMITED } = context;
-    const ended = (state: ToolResult['state'], { content, summary }: ToolOutcome): ToolResult => ({
+    const ended = (state: ToolResult['state'], outcome: ToolOutcome): ToolResult => ({
       state,
-      content: withinLimit(withoutControlTokens(content), room),
-      summary: oneLine(summary),
+      content: withinLimit(withoutControlTokens(outcome.content), room),
+      summary: oneLine(outcome.summary),
+      ...(outcome.images && { images: outcome.images }),
       durationMs: Math.round(performance.now() - started),
     });
-    const limit = new CallLimit(context.signal, TOOL_LIMITS.timeoutMs);
+    const { timeoutMs = TOOL_LIMITS.timeoutMs } = this.toolOf(name, context) ?? {};
+    const limit = new CallLimit(context.signal, timeoutMs);
     try {
       const tool = this.allowed(name, context);
       const input = inputOf(tool, argumentsJson);
@@ -134,7 +141,7 @@ export class AgentTools {
       return ended('done', await work);
     } catch (error) {
       if (context.signal.aborted) return ended('stopped', STOPPED);
-      if (limit.isOver) return ended('timeout', this.timeoutOutcome());
+      if (limit.isOver) return ended('timeout', timeoutOutcome(timeoutMs));
       const message = this.messageOf(name, error);
       return ended('failed', { content: message, summary: message });
     } finally {
@@ -143,7 +150,7 @@ export class AgentTools {
   }
 
   private allowed(name: string, context: CallContext): AgentTool {
-    const tool = this.byName.get(name);
+    const tool = this.toolOf(name, context);
     if (!tool || !context.offered.includes(name)) {
       const offered = context.offered.join(', ');
       const toolList = offered === '' ? 'There are no tools.' : `The tools are: ${offered}.`;
@@ -154,9 +161,8 @@ export class AgentTools {
     return tool;
   }
 
-  private timeoutOutcome(): ToolOutcome {
-    const took = `The tool took longer than ${TOOL_LIMITS.timeoutMs / 1_000} seconds and was stopped.`;
-    return { content: `${took} Ask for less, or answer without it.`, summary: took };
+  private toolOf(name: string, { serverTools }: ToolTurn): AgentTool | undefined {
+    return this.byName.get(name) ?? serverTools?.find((tool) => tool.name === name);
   }
 
   private messageOf(tool: string, caught: unknown): string {
@@ -165,6 +171,11 @@ export class AgentTools {
     this.logger.error({ msg: 'Tool call failed', tool, err: error });
     return 'The tool failed. Answer without it, and say that it failed.';
   }
+}
+
+function timeoutOutcome(timeoutMs: number): ToolOutcome {
+  const took = `The tool took longer than ${timeoutMs / 1_000} seconds and was stopped.`;
+  return { content: `${took} Ask for less, or answer without it.`, summary: took };
 }
 
 const UNLIMITED: AnswerRoom = { tokens: Infinity, counter: estimatingCounter };

@@ -231,6 +231,12 @@ const groups: readonly Group[] = [
     actions: crud,
   },
   {
+    name: 'tool servers',
+    prefix: 'mcp:server',
+    paths: ['/mcp/server'],
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+  },
+  {
     name: 'coding harness',
     prefix: 'coding:harness',
     paths: [],

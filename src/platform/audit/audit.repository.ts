@@ -28,7 +28,8 @@ export type AuditAction =
   | 'switch-tenant'
   | 'revoke'
   | 'upload'
-  | 'access-view';
+  | 'access-view'
+  | 'call';
 
 /** The actor of an entry: a caller or, without a sign-in, their known data. `tenantId` is the tenant of the changed record. */
 export type AuditActor =

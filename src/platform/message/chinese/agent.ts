@@ -12,8 +12,8 @@ export const agent = {
     '一个智能体最多可以有 {0} 个{1}，当前为 {2} 个。请移除一部分。',
   'There is no skill named {0}. The skills are {1}.': '没有名为 {0} 的技能。可用的技能：{1}。',
   'There is no tool named {0}. The tools are {1}.': '没有名为 {0} 的工具。可用的工具：{1}。',
-  'There are no MCP tools yet. Leave mcpToolIds empty.':
-    '目前还没有 MCP 工具。请将 mcpToolIds 留空。',
+  'There is no accepted tool with the id {0} on a tool server that you may use. Leave it out of mcpToolIds.':
+    '在您可以使用的工具服务器上没有 ID 为 {0} 的已接受工具。请将其从 mcpToolIds 中移除。',
   '{0} cannot be used: {1}.': '{0} 无法使用：{1}。',
   '{0} takes too long to check. Simplify its patterns, and alternatives that refer to each other.':
     '检查 {0} 耗时过长。请简化其中的正则表达式和互相引用的分支。',

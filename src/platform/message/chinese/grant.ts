@@ -1,6 +1,7 @@
 export const grant = {
   'The knowledge base': '知识库',
   'The agent': '智能体',
+  'The tool server': '工具服务器',
   '{0}: you need the access level {1}. Ask one who manages the record.':
     '{0}：您需要访问级别 {1}。请联系管理该记录的人。',
   'To give every user of the tenant access, you need the permission access:publish. Grant it to users, roles or groups instead, or ask an administrator.':

@@ -16,6 +16,7 @@ import { source } from './source.js';
 import { retrieval } from './retrieval.js';
 import { langchain } from './langchain.js';
 import { media } from './media.js';
+import { mcp } from './mcp.js';
 import { agent } from './agent.js';
 import { apikey } from './apikey.js';
 import { chat } from './chat.js';
@@ -43,6 +44,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   retrieval,
   langchain,
   media,
+  mcp,
   agent,
   apikey,
   chat,

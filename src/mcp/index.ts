@@ -1,0 +1,3 @@
+export { McpModule } from './mcp.module.js';
+export { ServerTools } from './server-tools.js';
+export type { OfferedTool, ToolCallOutcome, ToolImage } from './server-tools.js';

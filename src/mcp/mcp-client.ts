@@ -1,0 +1,204 @@
+import { Injectable } from '@nestjs/common';
+import type {
+  CallToolResult,
+  Client,
+  FetchLike,
+  PriorDiscovery,
+  Tool,
+} from '@modelcontextprotocol/client';
+import { DomainError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
+import { OutboundError, OutboundHttp } from '../platform/outbound/index.js';
+
+/** Bytes of one answer of a server, with all its events. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const CONNECT_MS = 10_000;
+/** Pages of a list of tools. */
+const MAX_PAGES = 20;
+const MAX_REASON_CHARS = 300;
+const CLIENT = { name: 'plinth', title: 'Plinth', version: '1.0.0' };
+/** Statuses of answers that cannot have a body. */
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/** How a server is reached. */
+export interface ServerConnection {
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Time limit of everything that one connection does. */
+  readonly timeoutMs: number;
+  /** What an earlier connection found out: saves a request of each connection. */
+  readonly prior?: PriorDiscovery | undefined;
+}
+
+/** What a server says about itself. */
+export interface ServerFacts {
+  readonly protocolVersion: string;
+  readonly name: string | null;
+  readonly version: string | null;
+  readonly discovery: PriorDiscovery;
+}
+
+/** One connection, which ends with the work that it was opened for. */
+export class McpConnection {
+  constructor(
+    private readonly client: Client,
+    private readonly timeoutMs: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  get facts(): ServerFacts {
+    const { client } = this;
+    const discover = client.getDiscoverResult();
+    const { name = null, version = null } = client.getServerVersion() ?? {};
+    return {
+      protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
+      name,
+      version,
+      discovery: discover ? { kind: 'modern', discover } : { kind: 'legacy' },
+    };
+  }
+
+  async tools(): Promise<Tool[]> {
+    if (!this.client.getServerCapabilities()?.tools) return [];
+    const { tools } = await this.client.listTools(undefined, {
+      ...this.options,
+      cacheMode: 'bypass',
+    });
+    return tools;
+  }
+
+  call(tool: Tool, args: Record<string, unknown>): Promise<CallToolResult> {
+    return this.client.callTool(
+      { name: tool.name, arguments: args },
+      { ...this.options, toolDefinition: tool, resetTimeoutOnProgress: true, onprogress: () => {} },
+    );
+  }
+
+  private get options() {
+    const { timeoutMs: timeout, signal } = this;
+    return { signal, timeout, maxTotalTimeout: timeout };
+  }
+}
+
+/** Connections to MCP servers through the SDK, whose every request goes through OutboundHttp. */
+@Injectable()
+export class McpClients {
+  constructor(private readonly http: OutboundHttp) {}
+
+  /** Throws ForbiddenAddressError for an address that must not be called, or to which a secret must not be sent. */
+  checkAddress(address: string, hasSecret: boolean): void {
+    if (hasSecret) this.http.assertSecureAddress(address);
+    else this.http.assertAddressAllowed(address);
+  }
+
+  /**
+   * Connects with the newest revision that the server knows, does the work and ends the connection. Rejects with the error of the
+   * work, of the SDK or of OutboundHttp; `reasonOf` has its text.
+   */
+  async with<T>(
+    server: ServerConnection,
+    signal: AbortSignal,
+    work: (connection: McpConnection) => Promise<T>,
+  ): Promise<T> {
+    const sdk = await import('@modelcontextprotocol/client');
+    const client = new sdk.Client(CLIENT, {
+      versionNegotiation: { mode: 'auto' },
+      listMaxPages: MAX_PAGES,
+      // A schema of a server could keep the process busy; what a tool answers is text for a model.
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({
+          valid: true,
+          data: input as never,
+          errorMessage: undefined,
+        }),
+      },
+    });
+    const end = new AbortController();
+    const limited = AbortSignal.any([signal, end.signal]);
+    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.address), {
+      fetch: this.fetchWith(server, limited),
+      requestInit: { headers: { ...server.headers } },
+      // A lost stream is continued where the server can; a call is never sent again.
+      reconnectionOptions: {
+        maxRetries: 2,
+        initialReconnectionDelay: 1_000,
+        maxReconnectionDelay: 5_000,
+        reconnectionDelayGrowFactor: 1.5,
+      },
+    });
+    const { timeoutMs: timeout } = server;
+    try {
+      await client.connect(transport, {
+        ...(server.prior && { prior: server.prior }),
+        signal: limited,
+        timeout,
+      });
+      const answer = await work(new McpConnection(client, timeout, limited));
+      // Servers of older revisions keep a session until they are told.
+      if (transport.sessionId !== undefined) await transport.terminateSession().catch(() => {});
+      return answer;
+    } finally {
+      await client.close().catch(() => {});
+      end.abort(new OutboundError('aborted'));
+    }
+  }
+
+  private fetchWith({ timeoutMs }: ServerConnection, signal: AbortSignal): FetchLike {
+    return async (address, init = {}) => {
+      const response = await this.http.request(String(address), {
+        method: methodOf(init.method),
+        headers: Object.fromEntries(new Headers(init.headers)),
+        ...(init.body !== undefined && init.body !== null && { body: bodyOf(init.body) }),
+        signal: init.signal ? AbortSignal.any([signal, init.signal]) : signal,
+        timeouts: { connectMs: CONNECT_MS, idleMs: timeoutMs, totalMs: timeoutMs },
+        redirect: 'answer',
+      });
+      const { status, headers } = response;
+      const hasBody = !WITHOUT_BODY.has(status);
+      if (!hasBody) response.discard();
+      const entries = Object.entries(headers).flatMap(([name, value = []]) =>
+        [value].flat().map((one): [string, string] => [name, one]),
+      );
+      return new Response(hasBody ? ReadableStream.from(limitedBytes(response.body)) : null, {
+        status,
+        headers: entries,
+      });
+    };
+  }
+}
+
+function methodOf(method = 'GET'): 'GET' | 'POST' | 'DELETE' {
+  return method === 'POST' || method === 'DELETE' ? method : 'GET';
+}
+
+/** The SDK sends texts and forms alone. */
+function bodyOf(body: NonNullable<RequestInit['body']>): string {
+  if (typeof body === 'string') return body;
+  if (body instanceof URLSearchParams) return body.toString();
+  throw new Error('The body of a request to a tool server is neither a text nor a form.');
+}
+
+async function* limitedBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new OutboundError('too-large');
+    yield chunk;
+  }
+}
+
+/** Why a connection or a call failed, for people and models. */
+export function reasonOf(error: unknown): Message {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth += 1) {
+    if (cause instanceof DomainError) return cause.userMessage;
+    cause = cause.cause;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  const line = text
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_REASON_CHARS)
+    .toWellFormed();
+  return msg`it answered: ${line}`;
+}

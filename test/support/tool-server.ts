@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { McpServer as OlderServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { z } from 'zod';
+
+type Content =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string };
+
+export interface TestTool {
+  readonly description: string;
+  readonly annotations?: {
+    readonly readOnlyHint?: boolean;
+    readonly destructiveHint?: boolean;
+    readonly idempotentHint?: boolean;
+  };
+  readonly run: (
+    args: { readonly text: string },
+    signal: AbortSignal,
+  ) =>
+    | { readonly content: Content[]; readonly isError?: boolean }
+    | Promise<{ readonly content: Content[]; readonly isError?: boolean }>;
+}
+
+export function answering(text: string, more: Partial<TestTool> = {}): TestTool {
+  return {
+    description: `Answers ${text}`,
+    annotations: { readOnlyHint: true },
+    run: () => ({ content: [{ type: 'text', text }] }),
+    ...more,
+  };
+}
+
+/**
+ * MCP servers of the tests' own, by the official packages: `modern` speaks the revision 2026-07-28 alone
+ * (@modelcontextprotocol/server 2.4), `older` those up to 2025-11-25 with sessions (@modelcontextprotocol/sdk 1.x).
+ */
+export class TestToolServer {
+  readonly tools = new Map<string, TestTool>();
+  /** The names of the called tools with their texts. */
+  readonly calls: { readonly tool: string; readonly text: string }[] = [];
+  readonly requests: IncomingMessage['headers'][] = [];
+  /** The bearer token that each request must have. */
+  token: string | undefined;
+  private readonly sessions = new Map<string, StreamableHTTPServerTransport>();
+  private readonly handler = createMcpHandler(() => this.modern(), { legacy: 'reject' });
+  private readonly http: Server;
+
+  private constructor(private readonly revision: 'modern' | 'older') {
+    this.http = createServer((request, response) => {
+      this.answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(revision: 'modern' | 'older' = 'modern'): Promise<TestToolServer> {
+    const server = new TestToolServer(revision);
+    await new Promise<void>((resolve) => server.http.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${(this.http.address() as AddressInfo).port}/mcp`;
+  }
+
+  get openSessions(): number {
+    return this.sessions.size;
+  }
+
+  async close(): Promise<void> {
+    await this.handler.close();
+    this.http.closeAllConnections();
+    await new Promise((resolve) => this.http.close(resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.requests.push(request.headers);
+    if (this.token !== undefined && request.headers.authorization !== `Bearer ${this.token}`) {
+      response.writeHead(401).end();
+      return;
+    }
+    if (this.revision === 'older') return this.answerOlder(request, response);
+    const end = new AbortController();
+    response.once('close', () => end.abort());
+    const { method = 'GET' } = request;
+    const answered = await this.handler.fetch(
+      new Request(this.address, {
+        method,
+        headers: Object.entries(request.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ]),
+        ...(method === 'POST' && { body: await textOf(request) }),
+        signal: end.signal,
+      }),
+    );
+    response.writeHead(answered.status, Object.fromEntries(answered.headers));
+    if (answered.body) Readable.fromWeb(answered.body as NodeReadableStream).pipe(response);
+    else response.end();
+  }
+
+  private async answerOlder(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = request.headers['mcp-session-id'];
+    const existing = this.sessions.get(String(id));
+    if (existing) return existing.handleRequest(request, response);
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (session) => void this.sessions.set(session, transport),
+      onsessionclosed: (session) => void this.sessions.delete(session),
+    });
+    await this.older().connect(transport as Parameters<OlderServer['connect']>[0]);
+    return transport.handleRequest(request, response);
+  }
+
+  private modern(): McpServer {
+    const server = new McpServer({ name: 'test-server', version: '2.0.0' });
+    for (const [name, { description, annotations = {}, run }] of this.tools) {
+      server.registerTool(
+        name,
+        { description, annotations, inputSchema: z.object({ text: z.string() }) },
+        async (args, context) => {
+          this.calls.push({ tool: name, text: args.text });
+          return run(args, context.mcpReq.signal);
+        },
+      );
+    }
+    return server;
+  }
+
+  private older(): OlderServer {
+    const server = new OlderServer({ name: 'older-server', version: '1.0.0' });
+    for (const [name, { description, annotations = {}, run }] of this.tools) {
+      server.registerTool(
+        name,
+        { description, annotations, inputSchema: { text: z.string() } },
+        async (args, { signal }) => {
+          this.calls.push({ tool: name, text: args.text });
+          return run(args, signal);
+        },
+      );
+    }
+    return server;
+  }
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
