@@ -50,7 +50,7 @@ export class UnknownToolError extends InvalidInputError {
   }
 }
 
-/** A tool that does not exist, that nobody has accepted, or whose server the caller may not use. */
+/** A tool that does not exist or is not accepted, or whose server the caller may not use. */
 export class UnknownServerToolError extends InvalidInputError {
   constructor(id: number) {
     super(

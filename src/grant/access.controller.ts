@@ -34,7 +34,7 @@ export class AccessController {
     return this.access.subjects(caller, query);
   }
 
-  /** All knowledge bases, agents and models of the tenant by name, without their contents. Each call is in the audit log. */
+  /** All knowledge bases, agents, models and tool servers of the tenant by name, without their contents. Each call is in the audit log. */
   @Get('record/list')
   @RequirePermission(MAY_ADMINISTER)
   @AnswersPage(AccessRecordView)

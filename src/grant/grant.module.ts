@@ -6,7 +6,7 @@ import { AccessGrant } from './grant.entity.js';
 import { GrantRepository } from './grant.repository.js';
 import { Grants } from './grants.js';
 
-/** Who may reach knowledge bases, agents and models. */
+/** Who may reach knowledge bases, agents, models and tool servers. */
 @Module({
   imports: [TypeOrmModule.forFeature([AccessGrant])],
   controllers: [AccessController],

@@ -44,11 +44,7 @@ export class ServerConnections {
   /** Stores the tools that the server lists now; the number of those that cannot be stored. */
   async list(server: ToolServer, connection: McpConnection): Promise<number> {
     const { listed, skipped } = readTools(await connection.tools());
-    await this.repository.noteListing(
-      server,
-      connection.facts.discovery as StoredDiscovery,
-      listed,
-    );
+    await this.repository.noteListing(server, connection.facts.discovery, listed);
     return skipped;
   }
 }

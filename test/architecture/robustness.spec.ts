@@ -90,6 +90,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
   'POST /system/group': { displayName: 'Robust' },
   'POST /system/info': { name: 'Robust' },
+  'POST /mcp/server': { name: 'robust', address: 'https://tools.example.com/mcp' },
   'POST /system/limit/target': { kind: 'webhook', address: 'https://hooks.example.com/robust' },
   'POST /system/provider': { providerName: 'Robust', providerCode: 'robust' },
   'POST /system/role': { roleName: 'Robust', roleKey: 'robust', permissions: [] },

@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { McpServer as OlderServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
@@ -100,7 +99,7 @@ export class TestToolServer {
       }),
     );
     response.writeHead(answered.status, Object.fromEntries(answered.headers));
-    if (answered.body) Readable.fromWeb(answered.body as NodeReadableStream).pipe(response);
+    if (answered.body) Readable.fromWeb(answered.body).pipe(response);
     else response.end();
   }
 
@@ -113,7 +112,7 @@ export class TestToolServer {
       onsessioninitialized: (session) => void this.sessions.set(session, transport),
       onsessionclosed: (session) => void this.sessions.delete(session),
     });
-    await this.older().connect(transport as Parameters<OlderServer['connect']>[0]);
+    await this.older().connect(transport);
     return transport.handleRequest(request, response);
   }
 

@@ -10,7 +10,7 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
 const PROMPT = 'You are the voice of the walrus.';
-const WITHOUT_TOOLS = { runtime: 'direct', tools: [], skills: [] };
+const WITHOUT_TOOLS = { runtime: 'direct', tools: [], mcpToolIds: [], skills: [] };
 const ADDRESS = { apiHost: 'http://127.0.0.1:9' };
 
 describe('agents and those who use them', () => {

@@ -220,7 +220,7 @@ describe('agents', () => {
       [{ temperature: 2.1 }, 'temperature must be at most 2'],
       [{ topP: -0.1 }, 'topP must be at least 0'],
       [{ maxTokens: 0 }, 'maxTokens must be at least 1'],
-      [{ mcpToolIds: [5] }, 'There are no MCP tools yet. Leave mcpToolIds empty.'],
+      [{ mcpToolIds: [5] }, 'There is no accepted tool with the id 5'],
       [
         { skillNames: ['pdf', 'PDF', '../pdf'] },
         'There is no skill named "PDF", "../pdf". The skills are docx, pdf, xlsx.',

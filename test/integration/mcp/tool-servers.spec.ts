@@ -244,12 +244,12 @@ describe('tool servers', () => {
 
   it('end a call with its turn and with its time limit', async () => {
     let aborted = 0;
-    const reached = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<undefined>();
     modern.tools.set(
       'wait',
       answering('', {
         run: (_, signal) => {
-          reached.resolve();
+          reached.resolve(undefined);
           return new Promise((resolve) => {
             signal.addEventListener('abort', () => {
               aborted += 1;

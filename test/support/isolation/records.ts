@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Database } from '../../../src/platform/database/index.js';
 import { makeKey } from '../api-keys.js';
 import { canary } from '../canary.js';
 import { PIXELS, uploadFile } from '../chat-files.js';
@@ -422,11 +423,30 @@ export const ssoProvider: RecordKind = {
   },
 };
 
-/** MCP tools do not exist yet: every id names none. */
-export const nothing: RecordKind = {
+export const toolServer: RecordKind = {
   owner: 'tenant',
   missing: NO_ID,
-  make: async () => '123456789',
+  make: async (by) => {
+    const name = fresh('server');
+    const address = `https://tools.example.com/${name}`;
+    return idOf(await by.session.post('/mcp/server', { name, address }));
+  },
+};
+
+/** A tool of a server of its own, as if the server had listed it and somebody accepted it. */
+export const serverTool: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const serverId = await toolServer.make(by, world);
+    const text = { description: fresh('tool'), inputSchema: { type: 'object' }, annotations: {} };
+    const [tool] = await world.plinth.app.get(Database).query<{ id: number }>(
+      `INSERT INTO server_tool (tenant_id, server_id, name, accepted, accepted_hash, listed, listed_hash, consent)
+         VALUES ($1, $2, $3, $4, $5, $4, $5, 'always') RETURNING id`,
+      [by.tenantId, serverId, fresh('tool'), text, 'a'.repeat(64)],
+    );
+    return String(tool?.id);
+  },
 };
 
 /** Named by the number of its row. */

@@ -36,7 +36,6 @@ import {
   noticeTarget,
   modelKey,
   modelName,
-  nothing,
   provisionedGroup,
   ownSignIn,
   provider,
@@ -44,6 +43,8 @@ import {
   role,
   signIn,
   ssoProvider,
+  serverTool,
+  toolServer,
   tenant,
   tenantNumber,
   user,
@@ -416,7 +417,12 @@ export const references: Record<string, Record<string, Reference>> = {
   'GET /agent/agent/:id': { id: { kind: agent } },
   'POST /agent/agent': {
     modelId: { kind: model, body: (modelId) => ({ agentName: fresh('agent'), modelId }) },
-    mcpToolIds: { kind: nothing, body: agentWith('mcpToolIds'), code: 400 },
+    mcpToolIds: {
+      kind: serverTool,
+      body: agentWith('mcpToolIds'),
+      code: 400,
+      several: true,
+    },
     knowledgeIds: { kind: knowledgeBase, body: agentWith('knowledgeIds'), several: true },
   },
   'PUT /agent/agent': {
@@ -426,9 +432,10 @@ export const references: Record<string, Record<string, Reference>> = {
       body: async (modelId, by, world) => ({ id: await agent.make(by, world), modelId }),
     },
     mcpToolIds: {
-      kind: nothing,
+      kind: serverTool,
       body: async (ids, by, world) => ({ id: await agent.make(by, world), mcpToolIds: ids }),
       code: 400,
+      several: true,
     },
     knowledgeIds: {
       kind: knowledgeBase,
@@ -437,6 +444,20 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'DELETE /agent/agent/:ids': { ids: { kind: agent, several: true } },
+
+  'GET /mcp/server/:id': { id: { kind: toolServer } },
+  'PUT /mcp/server': { id: { kind: toolServer, body: (id) => ({ id, description: 'New' }) } },
+  'DELETE /mcp/server/:ids': { ids: { kind: toolServer, several: true } },
+  'POST /mcp/server/:id/check': { id: { kind: toolServer } },
+  'GET /mcp/server/:id/tool': { id: { kind: toolServer } },
+  'PUT /mcp/server/:id/tool': {
+    id: { kind: toolServer, body: () => ({ tools: [] }) },
+    tools: {
+      kind: serverTool,
+      body: (id) => ({ tools: [{ id, consent: 'never' }] }),
+      path: async (by, world) => ({ id: await toolServer.make(by, world) }),
+    },
+  },
 
   'GET /system/info/:id': { id: { kind: knowledgeBase } },
   'PUT /system/info': { id: { kind: knowledgeBase, body: (id) => ({ id, remark: 'New' }) } },

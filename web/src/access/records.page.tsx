@@ -8,7 +8,7 @@ import { choicesOf } from '../ui/filters';
 import { ListPage } from '../ui/list-page';
 import { AccessDrawer } from './access-drawer';
 
-const TYPES = ['knowledge', 'agent', 'model'] as const;
+const TYPES = ['knowledge', 'agent', 'model', 'tool-server'] as const;
 
 /** All records of the tenant with their owners, for administrators of access: a row opens its grants, never its contents. */
 export default function RecordsPage() {

@@ -18,6 +18,7 @@ export const ACTIONS = [
   'revoke',
   'switch-tenant',
   'access-view',
+  'call',
 ] as const satisfies readonly (keyof (typeof texts)['audit']['action'])[];
 
 export const TARGETS = [
@@ -34,6 +35,7 @@ export const TARGETS = [
   'model',
   'limit',
   'agent',
+  'tool_server',
   'access',
   'knowledge_base',
   'attachment',

@@ -16,8 +16,7 @@ export const mcp = {
     '工具服务器 {0} 已停用。请联系其管理者启用。',
   'The tool {0} of the server {1} has changed since it was accepted, or is no longer listed. One who may change the tool server must accept it first.':
     '服务器 {1} 的工具 {0} 在被接受之后已更改，或已不再列出。需要由有权更改该工具服务器的人先接受它。',
-  'The tool {0} must not be called: its consent is never.':
-    '工具 {0} 不能被调用：其许可为 never。',
+  'The tool {0} must not be called: its consent is never.': '工具 {0} 不能被调用：其许可为 never。',
   'The tool {0} has changed again. Reload it, and compare the texts.':
     '工具 {0} 又有更改。请重新加载并比较文本。',
 };
