@@ -5,6 +5,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
+import { canonicalJson } from '../effect/index.js';
 import { ServerConnections } from './server-connections.js';
 import type { Consent, ServerTool, ToolServer, ToolText } from './tool-server.entity.js';
 import {
@@ -14,7 +15,7 @@ import {
 } from './tool-server.errors.js';
 import { ToolServerRepository } from './tool-server.repository.js';
 import type { NamedTool } from './tool-server.repository.js';
-import { canonical, stateOf } from './tool-text.js';
+import { stateOf } from './tool-text.js';
 
 /** How long a list of tools counts as the current one: after it a call lists them again first. */
 const LIST_VALID_MS = 5 * 60_000;
@@ -113,7 +114,7 @@ export class ServerTools {
         id: server.id,
         detail: {
           tool: tool.name,
-          argumentsHash: createHash('sha256').update(canonical(args)).digest('hex'),
+          argumentsHash: createHash('sha256').update(canonicalJson(args)).digest('hex'),
           outcome,
           durationMs: Math.round(performance.now() - started),
         },

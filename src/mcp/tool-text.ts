@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/client';
+import { canonicalJson } from '../effect/index.js';
 import type { Consent, ServerTool, ToolText } from './tool-server.entity.js';
 
 /** Bytes of one definition as JSON; a model could not use a longer one. */
@@ -37,7 +38,7 @@ function readTool(tool: Tool): ListedTool | undefined {
     ...(outputSchema !== undefined && { outputSchema }),
     annotations: { readOnlyHint, destructiveHint, idempotentHint, openWorldHint },
   };
-  const json = canonical(definition);
+  const json = canonicalJson(definition);
   const isStorable =
     tool.name !== '' &&
     tool.name.length <= MAX_NAME_CHARS &&
@@ -49,15 +50,6 @@ function readTool(tool: Tool): ListedTool | undefined {
   if (!isStorable) return undefined;
   const { name, ...text } = JSON.parse(json) as ToolText & { readonly name: string };
   return { name, text, hash: createHash('sha256').update(json).digest('hex') };
-}
-
-/** JSON with the keys of each object in order, so that the same definition has the same hash. */
-export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }
 
 /** new: never accepted. changed: listed with another text than the accepted one. missing: no longer listed. */
