@@ -7,6 +7,9 @@ import { eventually } from './wait.js';
 /** An answer of the readiness route counts for so long; shorter than the drain of a process that stops. */
 const PROBE_MS = 500;
 
+/** A process that answers nothing for so long, such as a frozen one, gets no more requests. */
+const PROBE_TIMEOUT_MS = 3_000;
+
 /** A process behind the proxy. */
 interface Upstream {
   readonly address: string;
@@ -119,7 +122,9 @@ function isReady(upstream: Upstream): Promise<boolean> {
 
 async function readinessOf({ address }: Upstream): Promise<boolean> {
   try {
-    const { statusCode, body } = await probe(`${address}/health/ready`);
+    const { statusCode, body } = await probe(`${address}/health/ready`, {
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    });
     await body.dump();
     return statusCode === 200;
   } catch {

@@ -25,11 +25,15 @@ function snapshot() {
 }
 
 function ownTicks() {
-  const processes = new Map(allProcesses().map((found) => [found.pid, found]));
-  const isOwn = (found) =>
-    found !== undefined && (found.pid === process.pid || isOwn(processes.get(found.parent)));
-  const own = [...processes.values()].filter(isOwn);
-  return own.reduce((sum, { ticks }) => sum + ticks, 0);
+  return familyOf(process.pid).reduce((sum, { ticks }) => sum + ticks, 0);
+}
+
+/** The process and all that descend from it, parents first, with the clock ticks that each has used. */
+export function familyOf(pid) {
+  const all = allProcesses();
+  const family = all.filter((one) => one.pid === pid);
+  for (const member of family) family.push(...all.filter(({ parent }) => parent === member.pid));
+  return family;
 }
 
 function allProcesses() {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { untilReady } from './children.mjs';
 
@@ -26,14 +27,29 @@ export async function startPostgres({ children, core, port, folder }) {
     synchronous_commit: 'on',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = children.start(join(bin, 'postgres'), ['-D', data, ...flags], {
-    core,
-    log: join(folder, 'postgres.log'),
-    cwd: '/',
-    stopSignal: 'SIGINT',
-    ...user,
-  });
+  const start = () =>
+    children.start(join(bin, 'postgres'), ['-D', data, ...flags], {
+      core,
+      log: join(folder, 'postgres.log'),
+      cwd: '/',
+      stopSignal: 'SIGINT',
+      ...user,
+    });
   const url = (database) => `postgres://plinth@127.0.0.1:${port}/${database}`;
+  /** Starts it anew after a kill, once the processes of the one before are gone. */
+  const restart = async () => {
+    for (let attempt = 1; ; attempt += 1) {
+      const server = start();
+      try {
+        await untilReady(server, () => query(url('postgres'), 'SELECT 1'));
+        return server;
+      } catch (error) {
+        if (server.exitCode === null || attempt === 20) throw error;
+        await sleep(500);
+      }
+    }
+  };
+  const server = start();
   await untilReady(server, () => query(url('postgres'), 'SELECT 1'));
   const createDatabase = async (name) => {
     await query(url('postgres'), `CREATE DATABASE ${name}`);
@@ -44,15 +60,15 @@ export async function startPostgres({ children, core, port, folder }) {
     url('plinth'),
     `SELECT current_setting('server_version') AS version`,
   );
-  return { server, url: url('plinth'), createDatabase, version };
+  return { server, restart, url: url('plinth'), createDatabase, version };
 }
 
 /** Rows of one statement on a connection of its own. */
-export async function query(url, sql) {
+export async function query(url, sql, values = []) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(sql)).rows;
+    return (await client.query(sql, values)).rows;
   } finally {
     await client.end();
   }
