@@ -196,6 +196,10 @@ describeConsole('the chat', () => {
       'another question',
       'third answer',
     ]);
+    // A hit of the search is on a branch that is not the current one.
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('second answer');
+    await page.getByRole('region', { name: 'In messages' }).getByRole('link').click();
+    await answers(page).getByText('second answer').waitFor();
     await page.close();
   });
 
@@ -504,7 +508,7 @@ describeConsole('the chat', () => {
     await page.getByRole('textbox', { name: 'Name of the session' }).press('Enter');
     await page.getByRole('link', { name: 'Summer plans' }).waitFor();
 
-    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('summer');
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('summer');
     await page.getByRole('link', { name: 'Tax return' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
     const remove = page.getByRole('menuitem', { name: 'Delete session' });
@@ -525,6 +529,36 @@ describeConsole('the chat', () => {
     await page.locator('button[type=submit]').waitFor();
     await undo.waitFor({ state: 'detached' });
     expect(await admin.get(`/system/session/${first}`)).toMatchObject({ code: 404 });
+    await page.close();
+  });
+
+  it('finds messages of all sessions, and opens them at their place', async () => {
+    const sessionId = await newSession('Found by its words');
+    const me = done(await admin.get<{ userId: number }[]>('/system/user/list?userName=admin'))
+      .rows[0];
+    const [{ id: buried } = { id: '' }] = await console.plinth.app
+      .get(Database)
+      .query<{ id: string }>(
+        `WITH added AS (
+         INSERT INTO chat_message (tenant_id, user_id, session_id, role, content)
+         SELECT '000000', $1, $2, CASE WHEN n % 2 = 1 THEN 'user' ELSE 'assistant' END,
+                CASE n WHEN 300 THEN repeat('Before. ', 30) || 'The Zebrafish swims.' ELSE 'other ' || n END
+         FROM generate_series(1, 1300) n RETURNING id, content)
+       SELECT id FROM added WHERE content LIKE '%Zebrafish%'`,
+        [me?.userId, sessionId],
+      );
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    const search = page.getByRole('searchbox', { name: 'Search chats' });
+    await search.fill('zebrafish');
+    const hits = page.getByRole('region', { name: 'In messages' });
+    const hit = hits.getByRole('link', { name: 'Found by its words' });
+    await hit.waitFor();
+    expect(await hit.locator('mark').textContent()).toBe('Zebrafish');
+    await expectNoViolations(page);
+    await hit.click();
+    await page.getByRole('article').getByText('The Zebrafish swims.').waitFor();
+    expect(page.url()).toContain(`/chat/${sessionId}?message=${buried}`);
     await page.close();
   });
 

@@ -293,6 +293,20 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
       after: () => sessionId !== undefined && notifyOtherTabs(sessionId),
     },
   );
+  const [{ message: sought }] = useSearchParams();
+  const mayChoose = useMe().may('system:session:edit');
+  const branchOf = useRef<string>(undefined);
+  const { data: loaded, isPlaceholderData: isLoading } = conversation;
+  // A message that is sought may be further up, or on another branch.
+  useEffect(() => {
+    if (sought === undefined || !loaded || isLoading || isBusy) return;
+    if (loaded.messages.some(({ id }) => id === sought)) return;
+    if (loaded.earlier > 0) setPages((before) => before + 1);
+    else if (mayChoose && branchOf.current !== sought) {
+      branchOf.current = sought;
+      chooseBranch(sought);
+    }
+  }, [sought, loaded, isLoading, isBusy, mayChoose, chooseBranch]);
   const actions = useMemo<ChatActions>(
     () => ({
       answerAgain: (questionId) => submit({ kind: 'again', questionId }, '', []),
@@ -350,6 +364,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
           <MessageList
             conversation={conversation.data}
             turn={turn}
+            sought={sought}
             isLoadingEarlier={conversation.isPlaceholderData}
             onEarlier={() => setPages(pages + 1)}
           />

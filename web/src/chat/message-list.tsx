@@ -22,6 +22,8 @@ type Item =
 interface Props {
   readonly conversation: Conversation;
   readonly turn: Turn | undefined;
+  /** Id of a message to show in the middle; undefined for the end of the list. */
+  readonly sought: string | undefined;
   readonly isLoadingEarlier: boolean;
   readonly onEarlier: () => void;
 }
@@ -32,7 +34,13 @@ const QUESTION_PX = 80;
 const ANSWER_PX = 260;
 
 /** The virtualised list of a session's messages. */
-export default function MessageList({ conversation, turn, isLoadingEarlier, onEarlier }: Props) {
+export default function MessageList({
+  conversation,
+  turn,
+  sought,
+  isLoadingEarlier,
+  onEarlier,
+}: Props) {
   const { t } = useTranslation('chat');
   const scroll = useRef<HTMLDivElement>(null);
   const [isAway, setAway] = useState(false);
@@ -62,6 +70,15 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
   useEffect(() => {
     if (sentKey !== undefined) list.scrollToEnd();
   }, [sentKey, list]);
+
+  const soughtKey = sought === undefined ? undefined : keyOf(sought);
+  const soughtIndex = items.findIndex(({ key }) => key === soughtKey);
+  const latestSought = useRef(soughtIndex);
+  latestSought.current = soughtIndex;
+  const hasSought = soughtIndex >= 0;
+  useEffect(() => {
+    if (hasSought) list.scrollToIndex(latestSought.current, { align: 'center' });
+  }, [soughtKey, hasSought, list]);
 
   // The browser's own jump misses its target, because heights are measured while scrolling.
   const onKey = (event: KeyboardEvent): void => {
@@ -107,7 +124,7 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
                   data-index={index}
                   className={styles['item']}
                 >
-                  <div className={styles['column']}>
+                  <div className={key === soughtKey ? styles['sought'] : styles['column']}>
                     <Row item={item} />
                   </div>
                 </div>

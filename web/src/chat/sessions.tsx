@@ -16,6 +16,7 @@ import { MenuItem } from '../ui/menu-item';
 import { momentOf } from '../ui/time';
 import { sessionsKey, sessionsQuery } from './data';
 import { clearDeletion, deleteLater, noticeOf, UNDO_MS, useDeleted } from './deletions';
+import { Hits } from './hits';
 import styles from './sessions.module.css';
 
 const SEARCH_MS = 250;
@@ -91,6 +92,7 @@ export function Sessions({ current, onOpen }: Props) {
             )
           );
         })}
+        <Hits text={searchText} onOpen={onOpen} />
         {hasNextPage && (
           <Button
             fullWidth
