@@ -16,6 +16,7 @@ import type { BackupSize } from './backup.objects.js';
 import type { BackupPlace } from './backup.place.js';
 import { openSnapshot } from './backup.repository.js';
 import type { DatabaseSnapshot } from './backup.repository.js';
+import { inLanes } from './lanes.js';
 import { dumpDatabase, findProgram, missingProgram } from './postgres.programs.js';
 
 /** The folder of DATA_DIR with the contents that the coding harness keeps, and its place in a backup. */
@@ -105,32 +106,34 @@ async function addFiles(
   files: FileStorage,
 ): Promise<number> {
   let missing = 0;
-  for await (const key of snapshot.fileKeys()) {
+  await inLanes(snapshot.fileKeys(), async (key) => {
     try {
       await writer.add(`files/${key}`, (await files.read(key)) as AsyncIterable<Buffer>);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       missing += 1;
     }
-  }
+  });
   return missing;
 }
 
 /** Adds the contents that the harness keeps: those of this machine, and those that only the object storage has. */
 async function addHarness(writer: BackupWriter, folder: string, files: FileStorage): Promise<void> {
   const paths = new Set<string>();
-  for await (const file of filesBelow(folder)) {
+  await inLanes(filesBelow(folder), async (file) => {
     const path = `${HARNESS.path}/${relative(folder, file).split(sep).join('/')}`;
     paths.add(path);
     await writer.add(path, createReadStream(file) as AsyncIterable<Buffer>);
-  }
-  for await (const { name } of files.objects?.list(`${HARNESS.path}/`) ?? []) {
+  });
+  if (!files.objects) return;
+  const { objects } = files;
+  await inLanes(objects.list(`${HARNESS.path}/`), async ({ name }) => {
     // harness/<tenant>/<hash>
     const [, tenantId = '', hash = ''] = name.split('/');
     const path = `${HARNESS.path}/${tenantId}/${hash.slice(0, 2)}/${hash}`;
-    const content = paths.has(path) ? undefined : await files.objects?.read(name);
+    const content = paths.has(path) ? undefined : await objects.read(name);
     if (content) await writer.add(path, content as AsyncIterable<Buffer>);
-  }
+  });
 }
 
 /** The complete files below the folder; drafts begin with a dot. */

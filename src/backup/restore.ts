@@ -17,6 +17,7 @@ import { BackupReader } from './backup.objects.js';
 import type { BackupSize } from './backup.objects.js';
 import type { BackupPlace } from './backup.place.js';
 import { openTarget } from './backup.repository.js';
+import { inLanes } from './lanes.js';
 import { findProgram, missingProgram, readDump, restoreDatabase } from './postgres.programs.js';
 
 /** Where the word "ustar" and its version end in the first header of an archive (POSIX tar). */
@@ -38,16 +39,16 @@ export async function verifyBackup(
   let isDumpRead = false;
   let bytes = 0;
   const paths = new Set<string>();
-  for await (const entry of reader.entries()) {
+  await inLanes(reader.entries(), async (entry) => {
     paths.add(entry.path);
     bytes += entry.bytes;
     if (entry.path === DUMPS.postgresql) {
       isDumpRead = await isReadable(manifest, reader.read(entry));
-      if (isDumpRead) continue;
+      if (isDumpRead) return;
     }
     if (entry.path === DUMPS.embedded) isDumpRead = await isArchive(reader.read(entry));
     else await drain(reader.read(entry));
-  }
+  });
   if (!paths.has(DUMPS[manifest.store])) throw new BackupError('The backup has no database.');
   return { manifest, isDumpRead, objects: paths.size, bytes };
 }
@@ -85,11 +86,12 @@ export async function restoreBackup(
   try {
     // Everything is known to be intact before the first change.
     const verified = await verifyBackup(place, config.BACKUP_KEY);
-    let dump: Entry | undefined;
-    for await (const entry of reader.entries()) {
-      if (entry.path === DUMPS[store]) dump = entry;
+    const dumps: Entry[] = [];
+    await inLanes(reader.entries(), async (entry) => {
+      if (entry.path === DUMPS[store]) dumps.push(entry);
       else await restoreObject(reader, entry, config.DATA_DIR, files);
-    }
+    });
+    const [dump] = dumps;
     if (!dump) throw new BackupError('The backup has no database.');
     await database.restore(reader.read(dump));
     return verified;

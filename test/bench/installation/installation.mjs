@@ -16,6 +16,8 @@ import { Part } from './part.mjs';
 
 /** A start on a busy machine, with all migrations. */
 const START_MS = 300_000;
+/** A program that copies every file. */
+const PROGRAM_MS = 1_200_000;
 const ALL_CORES = `0-${availableParallelism() - 1}`;
 const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'plinth', AWS_SECRET_ACCESS_KEY: 'plinth-test' };
 const PROGRAMS = { api: 'main.js', worker: 'worker.js' };
@@ -167,7 +169,7 @@ export class Installation {
     const { children, folder, core } = this.#servers;
     const file = join(bundle, 'src', program);
     const env = this.#environment(join(folder, `data-${this.name}`));
-    return children.run(node, [file, ...args], { core, env, timeoutMs: START_MS, cwd: root });
+    return children.run(node, [file, ...args], { core, env, timeoutMs: PROGRAM_MS, cwd: root });
   }
 
   async stop() {
