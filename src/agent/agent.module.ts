@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditNames } from '../platform/audit/index.js';
+import { EffectModule } from '../effect/index.js';
 import { IdentityModule } from '../identity/index.js';
 import { GrantModule } from '../grant/index.js';
 import { FragmentModule } from '../fragment/index.js';
@@ -23,6 +24,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
 @Module({
   imports: [
     TypeOrmModule.forFeature([Agent]),
+    EffectModule,
     FragmentModule,
     GrantModule,
     IdentityModule,

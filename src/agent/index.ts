@@ -16,6 +16,7 @@ export type {
   CallResult,
   CallState,
   DecidedCall,
+  ResumedCalls,
   RuntimeTurn,
   TurnLimits,
   TurnPart,
@@ -43,5 +44,7 @@ export {
   TurnSources,
 } from './tool/sources.js';
 export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { UNKNOWN_OUTCOME } from './tool/tool.effects.js';
+export type { AskedCall, TurnEffects } from './tool/tool.effects.js';
 export { AgentTools } from './tool/tool.registry.js';
 export type { CallContext, ToolResult } from './tool/tool.registry.js';

@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Config } from '../platform/config/index.js';
 import type { OpenStreams } from '../platform/access/index.js';
+import type { EffectRepository } from '../effect/index.js';
 import type { Database } from '../platform/database/index.js';
 import type { Dependencies } from '../platform/dependency/index.js';
 import { Metrics } from '../platform/observability/index.js';
@@ -103,7 +104,7 @@ describe('a start with kept answers', () => {
   async function startWith(finish: (turnId: string) => Promise<void>): Promise<string[]> {
     const turns = new TurnRepository({} as Database);
     turns.finish = (_, { turnId }) => finish(turnId);
-    const steps = new StepRepository({} as Database);
+    const steps = new StepRepository({} as Database, {} as EffectRepository);
     const shutdown = { graceOver: new AbortController().signal } as Shutdown;
     const metrics = new Metrics({} as OpenStreams, {} as Database, {} as Dependencies);
     const store = new AnswerStore({ DATA_DIR: dataDir } as Config, turns, steps, shutdown, metrics);

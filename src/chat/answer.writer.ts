@@ -1,6 +1,13 @@
 import { setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type { CallResult, DecidedCall, Source, TurnPart, TurnSources } from '../agent/index.js';
+import type {
+  AskedCall,
+  CallResult,
+  DecidedCall,
+  Source,
+  TurnPart,
+  TurnSources,
+} from '../agent/index.js';
 import {
   CallTrail,
   estimateMessagesTokens,
@@ -14,6 +21,7 @@ import {
   contentFrame,
   reasoningFrame,
   sourcesFrame,
+  toolApprovalFrame,
   toolCallFrame,
   toolResultFrame,
 } from './chat.frames.js';
@@ -37,6 +45,13 @@ export interface TurnOutcome {
 interface RunningStep extends StoredStep {
   calls: StoredCall[];
   isSaved: boolean;
+}
+
+/** An answer that has waited for its user. */
+export interface RestoredAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly steps: readonly StoredStep[];
 }
 
 /** Dependencies for reading an answer. */
@@ -74,9 +89,32 @@ export class AnswerWriter {
   private finishReason = 'stop';
   /** The limit that ended the tool loop. */
   private limit: string | undefined;
+  private waits = false;
 
-  constructor(private readonly client: SseWriter) {
+  constructor(
+    private readonly client: SseWriter,
+    private readonly turnId: string,
+  ) {
     client.onClose(() => this.stop('client-left'));
+  }
+
+  /** Continues an answer that has waited for its user. */
+  restore({ text, reasoning, steps }: RestoredAnswer): void {
+    this.text = text;
+    this.reasoning = reasoning;
+    this.steps.push(
+      ...steps.map((step) => ({
+        ...step,
+        calls: step.calls.map((call): StoredCall => {
+          return call.state === 'waiting'
+            ? { ...call, state: 'running', approval: undefined }
+            : call;
+        }),
+        isSaved: true,
+      })),
+    );
+    this.stepText = text.length;
+    this.stepReasoning = reasoning.length;
   }
 
   get durationMs(): number {
@@ -129,6 +167,7 @@ export class AnswerWriter {
         }
       }
       signal.throwIfAborted();
+      if (this.waits) return { state: 'waiting', finishReason: 'waiting' };
       return { state: 'complete', finishReason: this.limit ?? this.finishReason };
     } catch (error) {
       return this.outcomeOf(error);
@@ -147,6 +186,11 @@ export class AnswerWriter {
 
   get hasSteps(): boolean {
     return this.steps.length > 0;
+  }
+
+  /** Whether the ledger has calls of the turn. */
+  get hasEffects(): boolean {
+    return this.steps.some(({ calls }) => calls.some(({ effectId }) => effectId !== undefined));
   }
 
   /** The steps that have changed since they were saved, in their order. */
@@ -233,6 +277,11 @@ export class AnswerWriter {
           if (call) frames += toolResultFrame(call) + this.framesOfAdded(sources);
           break;
         }
+        case 'waiting':
+          flush();
+          this.waits = true;
+          frames += part.calls.map((call) => this.wait(call)).join('');
+          break;
         case 'tool-call':
           // Runtimes with tools report calls in a step.
           break;
@@ -275,6 +324,7 @@ export class AnswerWriter {
         id: storableText(call.id),
         name: storableText(call.name),
         arguments: storableText(call.arguments),
+        ...(call.effectId !== undefined && { effectId: call.effectId }),
         state: 'running',
         summary: '',
         content: '',
@@ -305,6 +355,20 @@ export class AnswerWriter {
       return ended;
     }
     return undefined;
+  }
+
+  /** Lets the call wait for the user, and returns its frame. */
+  private wait({ number, effectId: _, ...approval }: AskedCall): string {
+    for (const step of this.steps) {
+      const index = step.calls.findIndex((call) => call.number === number);
+      const call = step.calls[index];
+      if (!call) continue;
+      const waiting: StoredCall = { ...call, state: 'waiting', approval };
+      step.calls[index] = waiting;
+      step.isSaved = false;
+      return toolApprovalFrame(this.turnId, waiting);
+    }
+    return '';
   }
 
   /** Ends the calls that still run, because the turn is over. */

@@ -17,6 +17,13 @@ import { SendBody, StopView } from './chat.dto.js';
 import { errorFrames } from './chat.frames.js';
 import { ChatTurn } from './chat.turn.js';
 import { ChatStreams } from './chat.streams.js';
+import {
+  DecisionsBody,
+  RecordedCallView,
+  ResolveCallBody,
+  UuidPipe,
+} from './decision/decision.dto.js';
+import { TurnDecisions } from './decision/turn.decisions.js';
 import { ChatFiles } from './file/chat-files.js';
 import { MessageFileView, toFileView } from './message.dto.js';
 import { SessionService } from './session.service.js';
@@ -46,6 +53,7 @@ export class ChatController {
     private readonly sessions: SessionService,
     private readonly files: ChatFiles,
     private readonly streams: ChatStreams,
+    private readonly decisions: TurnDecisions,
   ) {}
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
@@ -82,6 +90,38 @@ export class ChatController {
       this.files.inspect(caller, ossId, disconnected),
     );
     return toFileView(file);
+  }
+
+  /**
+   * Decides about all tool calls of an answer that wait, and streams the continuation of the answer in the frames of /chat/send.
+   * The answer must be the last one of its chat; the decisions have 24 hours.
+   */
+  @Post('turns/:turnId/decisions')
+  @LoginOnly()
+  @NoEnvelope()
+  @UseFilters(ChatErrorFilter)
+  @AnswersRaw('text/event-stream', 'Frames of /chat/send; on failure error and [ERROR]')
+  async decide(
+    @CurrentCaller() caller: Caller,
+    @Param('turnId', UuidPipe) turnId: string,
+    @Body() body: DecisionsBody,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.turn.resume(caller, turnId, body, response);
+  }
+
+  /** Records what the user has found out about a tool call whose outcome is unknown. */
+  @Post('turns/:turnId/effects/:callId/resolution')
+  @LoginOnly()
+  @Answers(RecordedCallView)
+  async resolve(
+    @CurrentCaller() caller: Caller,
+    @Param('turnId', UuidPipe) turnId: string,
+    @Param('callId', UuidPipe) callId: string,
+    @Body() body: ResolveCallBody,
+  ): Promise<RecordedCallView> {
+    const effect = await this.decisions.resolve(caller, { turnId, callId }, body);
+    return RecordedCallView.of({ ...effect, callId: effect.toolCallId });
   }
 
   /** Stops the running answer of a session, from any connection. */

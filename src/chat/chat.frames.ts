@@ -40,6 +40,13 @@ export function toolCallFrame({ number, id, name, arguments: text }: DecidedCall
   return sseFrame('tool_call', { event: 'tool_call', number, id, name, arguments: text });
 }
 
+/** A call that waits for its user to decide, by `effectId` (POST /chat/turns/{turnId}/decisions). The stream ends then. */
+export function toolApprovalFrame(turnId: string, call: StoredCall): string {
+  const { number, id, name, effectId, approval } = call;
+  const fields = { turnId, callId: effectId, number, id, name, ...approval };
+  return sseFrame('tool_approval', { event: 'tool_approval', ...fields });
+}
+
 /** The end of a tool call. */
 export function toolResultFrame({
   number,

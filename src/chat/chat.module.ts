@@ -25,6 +25,8 @@ import { ChatFileRepository } from './file/chat-file.repository.js';
 import { ChatFileText } from './file/chat-file-text.entity.js';
 import { ChatFiles } from './file/chat-files.js';
 import { StructuredAnswers } from './format/structured-answers.js';
+import { EffectModule } from '../effect/index.js';
+import { TurnDecisions } from './decision/turn.decisions.js';
 import { MessageController } from './message.controller.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
@@ -52,6 +54,7 @@ import { UseRepository } from './use/use.repository.js';
     AttachModule,
     RetrievalModule,
     AgentModule,
+    EffectModule,
   ],
   controllers: [
     ChatController,
@@ -62,6 +65,7 @@ import { UseRepository } from './use/use.repository.js';
   ],
   providers: [
     ChatTurn,
+    TurnDecisions,
     ChatStreams,
     AnswerStore,
     ChatAugmentation,

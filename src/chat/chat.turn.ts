@@ -5,7 +5,7 @@ import { ACCESS_LOST } from '../platform/access/index.js';
 import type { Caller, InlineContent, StreamPlace } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { isUniqueViolation, unavailableError } from '../platform/database/index.js';
+import { Database, isUniqueViolation, unavailableError } from '../platform/database/index.js';
 import {
   DomainError,
   NotFoundError,
@@ -25,6 +25,8 @@ import {
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
 import { citationsIn, referenceOf, TurnSources } from '../agent/index.js';
+import type { ResumedCalls, TurnEffects } from '../agent/index.js';
+import { EffectRepository } from '../effect/index.js';
 import { CHAT_LIMITS, estimatingCounter, tokenCounter } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
@@ -46,16 +48,19 @@ import {
   inlineEnding,
   reasoningFrame,
   sourcesFrame,
+  toolApprovalFrame,
   toolCallFrame,
   toolResultFrame,
   usageFrame,
 } from './chat.frames.js';
 import type { EndedAnswer, ErrorDetails } from './chat.frames.js';
 import { CHAT_PING, ChatStreams } from './chat.streams.js';
+import { TurnDecisions, TurnNotWaitingError } from './decision/turn.decisions.js';
+import type { DecisionsBody } from './decision/decision.dto.js';
 import type { ChatFile } from './file/chat-file.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
-import type { StoredStep } from './message.entity.js';
+import type { StoredRequest, StoredSource, StoredStep } from './message.entity.js';
 import { RunningTurns } from './running-turns.js';
 import type { RunningTurn } from './running-turns.js';
 import { StepRepository } from './step.repository.js';
@@ -69,7 +74,7 @@ import {
 import type { TurnPlan } from './turn.planner.js';
 import { TurnRepository } from './turn.repository.js';
 import type { BegunTurn, StoredAnswer, StoredMessage, StoredTurn } from './turn.repository.js';
-import { endedCall } from './turn.steps.js';
+import { endedCall, stepMessages } from './turn.steps.js';
 
 /** Maximum earlier messages sent to the model. */
 const MAX_HISTORY_MESSAGES = 20;
@@ -100,6 +105,14 @@ interface Turn extends RunningTurn {
   readonly begunTurn: BegunTurn;
   /** Undefined for a question that continues the current branch. */
   readonly placement: Placement | undefined;
+  /** What the turn had done before it waited for its user. */
+  readonly earlier?: EarlierPart | undefined;
+}
+
+/** The part of a turn before it waited. */
+interface EarlierPart {
+  readonly steps: readonly StoredStep[];
+  readonly sources: readonly StoredSource[] | null;
 }
 
 /** One message to a model and its answer: plan, store the question, retrieve, call, stream, store the answer, done. */
@@ -117,6 +130,9 @@ export class ChatTurn {
     private readonly steps: StepRepository,
     private readonly running: RunningTurns,
     private readonly answers: AnswerStore,
+    private readonly database: Database,
+    private readonly decisions: TurnDecisions,
+    private readonly effects: EffectRepository,
   ) {}
 
   /** Answers as an event stream, errors included; resolves when the stream has ended and the turn is stored or kept. */
@@ -126,14 +142,34 @@ export class ChatTurn {
     idempotencyKey: string | undefined,
     response: ServerResponse,
   ): Promise<void> {
-    const client = new SseWriter(response, CHAT_PING.intervalMs);
-    client.start();
     const key =
       idempotencyKey === undefined ? undefined : { idempotencyKey, requestHash: hashOf(body) };
+    await this.stream(caller, response, (place, client) =>
+      key ? this.runOnce(place, body, key, client) : this.run(place, body, undefined, client),
+    );
+  }
+
+  /** Decides about the calls of a turn that wait, and answers its continuation as an event stream, as `send` does. */
+  async resume(
+    caller: Caller,
+    turnId: string,
+    { decisions }: DecisionsBody,
+    response: ServerResponse,
+  ): Promise<void> {
+    await this.stream(caller, response, (place, client) =>
+      this.goOn(place, { turnId, decisions }, client),
+    );
+  }
+
+  private async stream(
+    caller: Caller,
+    response: ServerResponse,
+    work: (place: StreamPlace, client: SseWriter) => Promise<void>,
+  ): Promise<void> {
+    const client = new SseWriter(response, CHAT_PING.intervalMs);
+    client.start();
     try {
-      await this.streams.inPlace(caller, (place) =>
-        key ? this.runOnce(place, body, key, client) : this.run(place, body, undefined, client),
-      );
+      await this.streams.inPlace(caller, (place) => work(place, client));
     } catch (error) {
       // The turn has not begun, so nothing is stored.
       const message = this.messageOf(error);
@@ -176,7 +212,8 @@ export class ChatTurn {
       : undefined;
     const body = placement ? { ...originalBody, content: placement.content } : originalBody;
     const plan = await this.planner.plan(caller, body);
-    const answer = new AnswerWriter(client);
+    const id = randomUUID();
+    const answer = new AnswerWriter(client, id);
     const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
     const files = fileIds ? await this.files.check(caller, fileIds, plan.model) : [];
     // Refuses a question that does not fit the model's window before it is stored.
@@ -184,7 +221,6 @@ export class ChatTurn {
     const questionAlone = historyWindow([], { message: outline }, historyLimits(plan));
 
     // Store the question, and in a session take its lease: one statement.
-    const id = randomUUID();
     const question = {
       ...key,
       place: placement?.place,
@@ -198,7 +234,64 @@ export class ChatTurn {
     if (begunTurn === undefined) throw await this.refusal(caller, body);
     const turn = { id, caller, body, plan, files, outline, placement, begunTurn, answer };
 
-    // From here on the turn ends with an answer that is stored, or kept until the database is back.
+    await this.answerIn(place, turn, questionAlone);
+  }
+
+  /** Stores the decisions, takes the session again, and lets the answer go on. */
+  private async goOn(
+    place: StreamPlace,
+    {
+      turnId,
+      decisions,
+    }: { readonly turnId: string; readonly decisions: DecisionsBody['decisions'] },
+    client: SseWriter,
+  ): Promise<void> {
+    const { caller } = place;
+    const waiting = await this.turns.waiting(caller, turnId);
+    if (!waiting?.isLast) throw new TurnNotWaitingError();
+    const { answerId, sessionId, questionId, before, question: content } = waiting;
+    const body = { ...waiting.request, content, sessionId: sessionId ?? undefined } as SendBody;
+    const plan = await this.planner.plan(caller, body);
+    const stored = waiting.files ?? [];
+    const fileIds = stored.map(({ id }) => id);
+    const files = fileIds.length > 0 ? await this.files.check(caller, fileIds, plan.model) : [];
+    const outline = outlineOf(body, files);
+    const questionAlone = historyWindow([], { message: outline }, historyLimits(plan));
+    const steps = (await this.steps.of(caller.tenantId, [answerId])).get(answerId) ?? [];
+
+    await this.database.transaction(async () => {
+      await this.decisions.decide(caller, { turnId, sessionId }, decisions);
+      if (!(await this.turns.resume(caller, turnId, sessionId))) throw new TurnInProgressError();
+    });
+
+    const answer = new AnswerWriter(client, turnId);
+    answer.restore({ text: waiting.content, reasoning: waiting.reasoning ?? '', steps });
+    const begunTurn = { id: questionId, before: waiting.branched ? before : undefined };
+    const answerPlace = { kind: 'answer', questionId, parentId: before } as const;
+    const placement = { place: answerPlace, content, files: stored };
+    const earlier = { steps, sources: waiting.sources };
+    const turn = {
+      id: turnId,
+      caller,
+      body,
+      plan,
+      files,
+      outline,
+      placement,
+      begunTurn,
+      answer,
+      earlier,
+    };
+    await this.answerIn(place, turn, questionAlone);
+  }
+
+  /** From here on the turn ends with an answer that is stored, or kept until the database is back. */
+  private async answerIn(
+    place: StreamPlace,
+    turn: Turn,
+    questionAlone: ChatMessage[],
+  ): Promise<void> {
+    const { answer, plan } = turn;
     place.onEnd((reason) => answer.stop(reason));
     place.mayGoOn = (now) => this.planner.mayGoOn(now, plan);
     await this.running.during(turn, () =>
@@ -239,7 +332,7 @@ export class ChatTurn {
 
   /** Answers the question and stores the answer. */
   private async answer(turn: Turn, questionAlone: ChatMessage[]): Promise<TurnOutcome> {
-    const { caller, plan, files, answer } = turn;
+    const { caller, plan, files, answer, earlier } = turn;
     let messages = questionAlone;
     let outcome: TurnOutcome;
     try {
@@ -249,11 +342,13 @@ export class ChatTurn {
       // Call the model and stream its answer.
       const { signal, trail } = answer;
       // Tools add to the sources of the question; other runtimes do not read them.
-      const sources = plan.runtime.usesTools ? new TurnSources(answer.sources) : undefined;
+      const sources = plan.runtime.usesTools ? sourcesOf(answer, earlier) : undefined;
       const isResolvedNow = plan.bases.length === 0 && files.length === 0;
       const call = {
         caller,
-        messages,
+        messages: [...messages, ...(earlier?.steps.flatMap(stepMessages) ?? [])],
+        effects: effectsOf(turn),
+        resumed: earlier && resumedCalls(earlier.steps),
         sources,
         limits: CHAT_LIMITS,
         signal,
@@ -374,6 +469,9 @@ export class ChatTurn {
       ...referenceOf(source),
       cited: citations?.cited.includes(source.number) ?? false,
     }));
+    const isWaiting = state === 'waiting';
+    // Where the store is away, the sweep or the reader of the call finds that it did not end.
+    if (answer.hasEffects && !isWaiting) await this.endCalls(turn);
     const structured = state === 'complete' && plan.generation.responseFormat !== undefined;
     const result = await this.answers.store(
       { tenantId, userId },
@@ -390,7 +488,7 @@ export class ChatTurn {
         error,
         usage,
         firstTokenMs: answer.firstTokenMs,
-        durationMs: answer.durationMs,
+        ...(isWaiting ? { request: requestOf(body) } : { durationMs: answer.durationMs }),
         sources,
         structured,
         providerState: answer.providerState,
@@ -417,6 +515,14 @@ export class ChatTurn {
     }
   }
 
+  private async endCalls({ id: turnId, caller }: Turn): Promise<void> {
+    try {
+      await this.effects.endTurn(caller.tenantId, turnId);
+    } catch (error) {
+      this.logger.error({ msg: 'Failed to end the tool calls of a turn', turnId, err: error });
+    }
+  }
+
   /**
    * Writes the stored turn of a repeated key instead of calling the model again; false for a new key. Throws when the key
    * belongs to another message or a running turn.
@@ -432,7 +538,7 @@ export class ChatTurn {
     if (turn.answer) {
       const { id } = turn.answer;
       const steps = (await this.steps.of(caller.tenantId, [id])).get(id) ?? [];
-      client.write(storedFrames(turn.answer, steps, caller.inline));
+      client.write(storedFrames(turn, turn.answer, { steps, inline: caller.inline }));
     } else if (this.isLost(turn)) client.write(errorFrames(INTERRUPTED));
     else throw new IdempotencyInProgressError();
     return true;
@@ -486,13 +592,19 @@ function endingFrame(answer: EndedAnswer, inline: InlineContent): string {
 
 /** The frames of a stored answer. */
 function storedFrames(
+  { turnId }: StoredTurn,
   answer: StoredAnswer,
-  steps: readonly StoredStep[],
-  inline: InlineContent,
+  { steps, inline }: { readonly steps: readonly StoredStep[]; readonly inline: InlineContent },
 ): string {
   const calls = steps.flatMap((step) => step.calls.map(endedCall));
   const text =
-    calls.map((call) => toolCallFrame(call) + toolResultFrame(call)).join('') +
+    calls
+      .map((call) =>
+        call.state === 'waiting'
+          ? toolCallFrame(call) + toolApprovalFrame(turnId, call)
+          : toolCallFrame(call) + toolResultFrame(call),
+      )
+      .join('') +
     (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
@@ -502,6 +614,34 @@ function storedFrames(
   const { structured } = answer;
   const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
   return text + endingFrame(answer, inline) + end;
+}
+
+/** What calls of the turn are recorded with. No person is asked about calls of a program. */
+function effectsOf({ id: turnId, caller, body, begunTurn }: Turn): TurnEffects {
+  const asks = caller.apiKey === undefined;
+  return { turnId, messageId: begunTurn.id, chatSessionId: body.sessionId, asks };
+}
+
+/** The calls of the last step that waited. */
+function resumedCalls(steps: readonly StoredStep[]): ResumedCalls {
+  const calls = (steps.at(-1)?.calls ?? []).filter(({ state }) => state === 'waiting');
+  const callCount = steps.reduce((sum, step) => sum + step.calls.length, 0);
+  return { calls, stepCount: steps.length, callCount };
+}
+
+/** The sources of the turn, numbered on from those that it had before it waited. */
+function sourcesOf(answer: AnswerWriter, earlier: EarlierPart | undefined): TurnSources {
+  const earlierSources = (earlier?.sources ?? []).map((source) => ({ ...source, content: '' }));
+  const sources = answer.sources ?? [];
+  const added = earlierSources.slice(sources.length);
+  if (added.length > 0) answer.sources = [...sources, ...added];
+  return new TurnSources(answer.sources);
+}
+
+/** The fields of a request with which its turn goes on. */
+function requestOf(body: SendBody): StoredRequest {
+  const { content: _, sessionId: __, files: ___, inline: ____, ...request } = body;
+  return { ...request, regenerate: undefined, editOf: undefined, parentId: undefined };
 }
 
 function hashOf(body: SendBody): string {

@@ -21,12 +21,14 @@ import {
   text,
   texts,
   time,
+  timestamp,
+  uuid,
   View,
 } from '../platform/http/index.js';
 import type { Feedback } from './feedback/feedback.entity.js';
 import type { ChatFile } from './file/chat-file.js';
 import { listedContent } from './chat.frames.js';
-import type { ChatMessage, MessageRole } from './message.entity.js';
+import type { ChatMessage, MessageRole, StoredCall } from './message.entity.js';
 import type { StepsOfMessages } from './step.repository.js';
 import { endedCall } from './turn.steps.js';
 
@@ -34,7 +36,7 @@ import { endedCall } from './turn.steps.js';
 export const INLINE =
   'false: content without thinking text, sources and failures, whatever the record of the client says';
 
-const callStates = ['done', 'failed', 'timeout', 'stopped', 'interrupted'];
+const callStates = ['done', 'failed', 'timeout', 'stopped', 'uncertain', 'interrupted', 'waiting'];
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
 export class MessageListQuery extends Input({
@@ -134,6 +136,14 @@ export class OwnFeedbackView extends View({
   text: nullable(text()),
 }) {}
 
+/** What the user is asked about a call. */
+export class CallApprovalView extends View({
+  argumentsJson: text({ example: '{"order":7}', description: 'The exact arguments' }),
+  argumentsSha256: text({ description: 'SHA-256 of argumentsJson, to which a decision is bound' }),
+  grantable: flag({ description: 'The tool can be allowed for the rest of the chat' }),
+  expiresAt: timestamp({ description: 'Until then the call can be decided' }),
+}) {}
+
 /** A tool call of an answer. */
 export class StepCallView extends View({
   number: integer({ example: 1, description: 'Counts the calls of the answer' }),
@@ -144,8 +154,13 @@ export class StepCallView extends View({
     description: 'The JSON text as the model wrote it',
   }),
   state: oneOf(callStates, {
-    description: 'interrupted: the service stopped before the tool did; stopped: the turn was',
+    description:
+      'interrupted: the service stopped before the tool did; stopped: the turn was; waiting: for a decision of the user; uncertain: it may have been executed, and is not repeated',
   }),
+  callId: nullable(
+    uuid({ description: 'Id for decisions and resolutions, of a tool that changes something' }),
+  ),
+  approval: nullable(object(CallApprovalView, { description: 'Of a waiting call' })),
   summary: text({ example: 'searched "warranty": 3 fragments' }),
   content: nullable(text({ description: 'What the model read; null in lists' })),
   durationMs: nullable(integer({ example: 120 })),
@@ -181,7 +196,10 @@ export class MessageView extends View({
   reasoningContent: nullable(text({ description: 'Thinking text of the model' })),
   modelName: nullable(text()),
   agentId: nullable(number({ description: 'The agent that wrote the answer' })),
-  state: oneOf(['complete', 'stopped', 'failed']),
+  turnId: nullable(uuid({ description: 'Shared by a question and its answer' })),
+  state: oneOf(['complete', 'stopped', 'failed', 'waiting'], {
+    description: 'waiting: it goes on when the user has decided about calls of tools',
+  }),
   finishReason: nullable(text({ example: 'stop' })),
   error: nullable(text({ description: 'Why the answer failed' })),
   inputTokens: nullable(number()),
@@ -214,7 +232,10 @@ export const messageSheet = sheetOf<MessageView>('Messages', {
   role: ['Role', { user: 'User', assistant: 'Assistant', system: 'System' }],
   content: 'Text',
   modelName: 'Model',
-  state: ['State', { complete: 'Complete', stopped: 'Stopped', failed: 'Failed' }],
+  state: [
+    'State',
+    { complete: 'Complete', stopped: 'Stopped', failed: 'Failed', waiting: 'Waiting' },
+  ],
   error: 'Error',
   inputTokens: 'Input tokens',
   outputTokens: 'Output tokens',
@@ -258,8 +279,16 @@ export function toMessageView(
     sources: message.sources ?? [],
     files: (message.files ?? []).map(toFileView),
     steps: (steps.get(message.id) ?? []).map((step) =>
-      StepView.of(step, { calls: step.calls.map(endedCall) }),
+      StepView.of(step, { calls: step.calls.map(toCallView) }),
     ),
+  });
+}
+
+function toCallView(stored: StoredCall): StepCallView {
+  const { effectId, approval, ...call } = endedCall(stored);
+  return StepCallView.of(call, {
+    callId: effectId ?? null,
+    approval: approval ? CallApprovalView.of(approval) : null,
   });
 }
 

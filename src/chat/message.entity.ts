@@ -15,16 +15,19 @@ import {
   primary,
 } from '../platform/database/index.js';
 import type { ProviderState } from '../provider/index.js';
-import type { CallState, DecidedCall, SourceReference } from '../agent/index.js';
+import type { AskedCall, CallState, DecidedCall, SourceReference } from '../agent/index.js';
 import type { ChatFile } from './file/chat-file.js';
 import type { Message } from '../platform/message/index.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 
-/** How an answer ended: finished by the model, stopped by the service or its user, or failed. */
-export type MessageState = 'complete' | 'stopped' | 'failed';
+/**
+ * How an answer ended: finished by the model, stopped by the service or its user, or failed; `waiting` goes on when its user has
+ * decided about calls of tools.
+ */
+export type MessageState = 'complete' | 'stopped' | 'failed' | 'waiting';
 
-export const endedStates: readonly MessageState[] = ['complete', 'stopped', 'failed'];
+export const endedStates: readonly MessageState[] = ['complete', 'stopped', 'failed', 'waiting'];
 
 /** State of an unfinished answer. The row has the text so far and is only read by TurnRepository. */
 export const WRITING = 'writing';
@@ -33,6 +36,9 @@ export const WRITING = 'writing';
 export interface StoredSource extends SourceReference {
   readonly cited: boolean;
 }
+
+/** A request as its turn goes on with it. */
+export type StoredRequest = Readonly<Record<string, unknown>>;
 
 /** One message of a conversation; a question and its answer share the turn id. */
 @Entity({ name: 'chat_message' })
@@ -69,6 +75,8 @@ export class ChatMessage {
   @Jsonb(nullable) sources: StoredSource[] | null;
   /** Files of the question; null without files. */
   @Jsonb(nullable) files: ChatFile[] | null;
+  /** The request of a waiting answer without its content, with which the turn goes on. */
+  @Jsonb({ ...nullable, select: false }) request?: StoredRequest | null;
   /** The trace of the turn; null where it was not recorded. */
   @Varchar(32, nullable) traceId: string | null;
   @Varchar(200, nullable) idempotencyKey: string | null;
@@ -77,9 +85,16 @@ export class ChatMessage {
   @CreateTime() createTime: Date;
 }
 
-/** A tool call with its result. The state is stored as `running` until the call has ended, and shown as `interrupted` if it never has. */
+/** What a person is asked about a call. */
+export type CallApproval = Omit<AskedCall, 'number' | 'effectId'>;
+
+/**
+ * A tool call with its result. The state is stored as `running` until the call has ended, and shown as `interrupted` if it never
+ * has; `waiting` for a person. Of a call with an `effectId` the ledger knows the outcome.
+ */
 export interface StoredCall extends DecidedCall {
-  readonly state: CallState | 'running' | 'interrupted';
+  readonly state: CallState | 'running' | 'interrupted' | 'waiting';
+  readonly approval?: CallApproval | undefined;
   readonly summary: string;
   /** Result as read by the model. */
   readonly content: string;

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, storableJson } from '../platform/database/index.js';
+import { EffectRepository } from '../effect/index.js';
+import type { Effect } from '../effect/index.js';
 import { WRITING } from './message.entity.js';
-import type { StoredStep } from './message.entity.js';
+import type { StoredCall, StoredStep } from './message.entity.js';
+import { settledCall } from './turn.steps.js';
 import { storableText } from './turn.repository.js';
 
 /** The answer that a step belongs to, with its text so far. */
@@ -59,7 +62,10 @@ export type StepsOfMessages = ReadonlyMap<number, readonly StoredStep[]>;
 /** The steps of answers with tools. */
 @Injectable()
 export class StepRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly effects: EffectRepository,
+  ) {}
 
   /** Stores the current state of a step. Drops it if its question was deleted meanwhile. */
   async save(owner: StepOwner, step: StoredStep): Promise<void> {
@@ -98,9 +104,28 @@ export class StepRepository {
     const steps = new Map<number, StoredStep[]>();
     if (messageIds.length === 0) return steps;
     const rows = await this.database.prepared<StepRow>(statement, [tenantId, messageIds]);
+    const effects = await this.effectsOf(tenantId, rows);
     for (const { messageId, ...step } of rows) {
-      steps.set(messageId, [...(steps.get(messageId) ?? []), step]);
+      const calls = step.calls.map((call) =>
+        isOpen(call) ? settledCall(call, effects.get(call.effectId)) : call,
+      );
+      steps.set(messageId, [...(steps.get(messageId) ?? []), { ...step, calls }]);
     }
     return steps;
   }
+
+  /** The recorded calls whose steps do not know how they ended. */
+  private async effectsOf(
+    tenantId: string,
+    rows: readonly StoredStep[],
+  ): Promise<ReadonlyMap<string, Effect>> {
+    const ids = rows.flatMap(({ calls }) => calls.filter(isOpen).map(({ effectId }) => effectId));
+    const effects = ids.length === 0 ? [] : await this.effects.ofCalls(tenantId, ids);
+    return new Map(effects.map((effect) => [effect.toolCallId, effect]));
+  }
+}
+
+function isOpen(call: StoredCall): call is StoredCall & { readonly effectId: string } {
+  const { state, effectId } = call;
+  return effectId !== undefined && ['running', 'waiting', 'uncertain'].includes(state);
 }

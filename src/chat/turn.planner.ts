@@ -88,7 +88,10 @@ interface TurnMessages {
 }
 
 /** Arguments of a runtime call besides the plan. */
-type PlannedCall = Pick<RuntimeTurn, 'caller' | 'messages' | 'sources' | 'limits' | 'signal'> & {
+type PlannedCall = Pick<
+  RuntimeTurn,
+  'caller' | 'messages' | 'sources' | 'limits' | 'signal' | 'effects' | 'resumed'
+> & {
   /** The plan was made just now, so the first call uses its model without looking it up again. */
   readonly isResolvedNow?: boolean;
   /** Records each attempt of the model. */

@@ -3,10 +3,11 @@ import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database, storableJson } from '../platform/database/index.js';
 import { processId, stateOfProcess } from '../platform/lease/index.js';
 import { msg } from '../platform/message/index.js';
+import { ENDED_WITH_TURN } from '../effect/index.js';
 import type { ContentPart, ProviderState } from '../provider/index.js';
 import type { ChatFile } from './file/chat-file.js';
 import { WRITING } from './message.entity.js';
-import type { MessageState, StoredSource, StoredStep } from './message.entity.js';
+import type { MessageState, StoredRequest, StoredSource, StoredStep } from './message.entity.js';
 import type { Message } from '../platform/message/index.js';
 
 /** Position of a turn that does not follow the current branch. */
@@ -62,7 +63,10 @@ export interface TurnAnswer {
   readonly error?: Message | undefined;
   readonly usage: TurnUsage;
   readonly firstTokenMs?: number | undefined;
-  readonly durationMs: number;
+  /** Undefined while the answer waits: one with a duration is not changed any more. */
+  readonly durationMs?: number | undefined;
+  /** The request of a waiting answer. */
+  readonly request?: StoredRequest | undefined;
   /** Undefined for an answer without retrieval. */
   readonly sources?: readonly StoredSource[] | undefined;
   /** The steps that are not stored yet. */
@@ -79,6 +83,24 @@ export interface TurnAnswer {
 export interface KeptAnswer {
   readonly owner: AnswerOwner;
   readonly answer: TurnAnswer;
+}
+
+/** An answer that waits for its user, with its question. */
+export interface WaitingAnswer {
+  readonly answerId: number;
+  readonly sessionId: number | null;
+  readonly content: string;
+  readonly reasoning: string | null;
+  readonly sources: readonly StoredSource[] | null;
+  readonly request: StoredRequest | null;
+  readonly questionId: number;
+  /** The message before the question. */
+  readonly before: number | null;
+  readonly branched: boolean | null;
+  readonly question: string;
+  readonly files: readonly ChatFile[] | null;
+  /** Whether the conversation has not gone on. */
+  readonly isLast: boolean;
 }
 
 /** The text so far of a running turn. */
@@ -176,11 +198,44 @@ const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR 
     )
     ${claim('$10')} RETURNING inserted.id, $9::bigint AS "before", session.branched`;
 
+/** An answer that waits for its user, if it is the last message of its session. */
+const WAITING_ANSWER = `SELECT answer.id AS "answerId", answer.session_id AS "sessionId", answer.content, answer.reasoning,
+        answer.sources, answer.request, answer.parent_id AS "questionId", question.parent_id AS "before", session.branched,
+        question.content AS question, question.files,
+        session.id IS NULL OR session.leaf_id = answer.id AS "isLast"
+      FROM chat_message answer
+      JOIN chat_message question ON question.tenant_id = answer.tenant_id AND question.id = answer.parent_id
+      LEFT JOIN chat_session session ON session.tenant_id = answer.tenant_id AND session.id = answer.session_id
+     WHERE answer.tenant_id = $1 AND answer.user_id = $2 AND answer.turn_id = $3 AND answer.role = 'assistant'
+       AND answer.state = 'waiting'`;
+
+/** Takes the session for the turn of its last answer, which is written on. */
+const RESUME = `WITH free AS (
+      SELECT session.id, session.leaf_id FROM chat_session session
+       WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.id = $4 AND session.turn_id IS NULL FOR UPDATE
+    ), answer AS (
+      UPDATE chat_message SET state = '${WRITING}' FROM free
+       WHERE chat_message.tenant_id = $1 AND chat_message.id = free.leaf_id AND chat_message.turn_id = $3
+         AND chat_message.state = 'waiting' RETURNING chat_message.id, chat_message.parent_id
+    )
+    UPDATE chat_session session
+    SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds', turn_process = '${PROCESS}',
+      stop_requested = false, update_time = now(), leaf_id = answer.parent_id
+    FROM answer WHERE session.tenant_id = $1 AND session.id = $4 RETURNING answer.id`;
+
+const RESUME_SESSIONLESS = `WITH answer AS (
+      UPDATE chat_message SET state = '${WRITING}'
+       WHERE tenant_id = $1 AND user_id = $2 AND turn_id = $3 AND role = 'assistant' AND state = 'waiting'
+         AND session_id IS NULL RETURNING id, parent_id
+    )
+    INSERT INTO chat_turn_lease (tenant_id, question_id, lease, process)
+    SELECT $1, parent_id, now() + interval '${LEASE_SECONDS} seconds', '${PROCESS}' FROM answer RETURNING question_id AS id`;
+
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
-  sources, agent_id, structured, provider_state, trace_id`;
+  sources, agent_id, structured, provider_state, trace_id, request`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9::jsonb, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb, $21`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean, $20::jsonb, $21, $22::jsonb`;
 
 /** The answer row of a turn in any state. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
@@ -193,7 +248,7 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
       first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
       sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, structured = EXCLUDED.structured,
-      provider_state = EXCLUDED.provider_state, trace_id = EXCLUDED.trace_id, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
+      provider_state = EXCLUDED.provider_state, trace_id = EXCLUDED.trace_id, request = EXCLUDED.request, create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
 /** Drops the answer if its question was deleted meanwhile. */
@@ -278,9 +333,41 @@ export class TurnRepository {
     return row && { id: row.id, before: row.branched ? row.before : undefined };
   }
 
+  /** The answer of the caller's turn that waits; undefined when it does not. */
+  async waiting({ tenantId, userId }: Caller, turnId: string): Promise<WaitingAnswer | undefined> {
+    const [row] = await this.database.query<WaitingAnswer>(WAITING_ANSWER, [
+      tenantId,
+      userId,
+      turnId,
+    ]);
+    return row;
+  }
+
+  /** Begins to write a waiting answer on; false when it does not wait any more or its session is not free. */
+  async resume(
+    { tenantId, userId }: Caller,
+    turnId: string,
+    sessionId: number | null,
+  ): Promise<boolean> {
+    const values = [tenantId, userId, turnId, ...(sessionId === null ? [] : [sessionId])];
+    const statement = sessionId === null ? RESUME_SESSIONLESS : RESUME;
+    return (await this.database.query(statement, values)).length > 0;
+  }
+
+  /** Whether the caller's turn is being written. */
+  async isWriting({ tenantId, userId }: Caller, turnId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM chat_message
+        WHERE tenant_id = $1 AND user_id = $2 AND turn_id = $3 AND state = '${WRITING}'`,
+      [tenantId, userId, turnId],
+    );
+    return rows.length > 0;
+  }
+
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
   async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
     const { usage, sessionId, structured = false, providerState, traceId = null } = answer;
+    const request = answer.request ? storableJson(answer.request, storableText) : null;
     const state = providerState ? storableJson(providerState, storableText) : null;
     const values = [
       tenantId,
@@ -297,7 +384,7 @@ export class TurnRepository {
       usage.totalTokens,
       usage.estimated,
       answer.firstTokenMs ?? null,
-      answer.durationMs,
+      answer.durationMs ?? null,
       answer.sources ? JSON.stringify(answer.sources) : null,
       answer.agentId ?? null,
     ];
@@ -308,6 +395,7 @@ export class TurnRepository {
         structured,
         state,
         traceId,
+        request,
       ]);
     else
       await this.database.prepared(RELEASE_AND_INSERT_SESSIONLESS_ANSWER, [
@@ -316,6 +404,7 @@ export class TurnRepository {
         structured,
         state,
         traceId,
+        request,
       ]);
   }
 
@@ -474,6 +563,15 @@ export class TurnRepository {
              parent_id = EXCLUDED.parent_id
            WHERE chat_message.state = '${WRITING}'
          RETURNING tenant_id, session_id, id
+       ), over AS (
+         SELECT tenant_id, turn_id FROM dead
+         UNION ALL
+         SELECT question.tenant_id, question.turn_id FROM sessionless JOIN chat_message question
+           ON question.tenant_id = sessionless.tenant_id AND question.id = sessionless.question_id
+       ), calls AS (
+         UPDATE harness_effect SET ${ENDED_WITH_TURN} FROM over
+         WHERE harness_effect.tenant_id = over.tenant_id AND harness_effect.turn_id = over.turn_id
+           AND harness_effect.state IN ('PREPARED', 'STARTED')
        ), freed AS (
          UPDATE chat_session session
          SET turn_id = NULL, turn_lease = NULL, stop_requested = false,

@@ -13,7 +13,7 @@ import type { Message } from '../platform/message/index.js';
 import { Grants, hashOf } from './consent.js';
 import type { ApprovalPreview, ApprovalState, Decision, GrantSubject } from './consent.js';
 import { Approval, ConsentGrant } from './effect.entity.js';
-import type { EffectOwner, RunApproval, RunKey, SessionGrant } from './effect.entity.js';
+import type { EffectOwner, RunApproval, RunKey, RunOwner, SessionGrant } from './effect.entity.js';
 
 /** A tool call that may go on only with the consent of a person. */
 export interface ApprovalAsk {
@@ -65,25 +65,46 @@ export class ApprovalRepository {
   constructor(private readonly database: Database) {}
 
   /** Stores asks as pending, in their order. */
-  async insert(run: EffectOwner, asks: readonly ApprovalAsk[]): Promise<RunApprovalRow[]> {
+  insert(run: RunOwner, asks: readonly ApprovalAsk[]): Promise<RunApprovalRow[]>;
+  insert(owner: EffectOwner, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]>;
+  async insert(owner: EffectOwner, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
     const values = asks.map((ask) => ({
       ...ask,
       id: v7(),
       summary: [...ask.summary].slice(0, MAX_SUMMARY_CHARS).join(''),
       argumentsSha256: hashOf(ask.argumentsJson),
     }));
-    const rows = await this.database.query<RunApprovalRow>(
+    const isTurn = 'turnId' in owner;
+    const rows = await this.database.query<ApprovalRow>(
       `INSERT INTO harness_approval
-          (tenant_id, session_id, run_id, user_id, id, tool_call_id, tool_name, summary, model_description, preview,
-           arguments_json, arguments_sha256, subject_hash, grantable, grants, notes, state, expires_at)
-       SELECT $1, $2, $3, $4, (a ->> 'id')::uuid, (a ->> 'toolCallId')::uuid, a ->> 'toolName', a ->> 'summary',
-              a ->> 'modelDescription', a -> 'preview', a ->> 'argumentsJson', a ->> 'argumentsSha256', a ->> 'subjectHash', a -> 'grants' <> '[]',
-              a -> 'grants', a -> 'notes', 'PENDING', now() + make_interval(hours => ${APPROVAL_HOURS})
-         FROM jsonb_array_elements($5::jsonb) AS a
+          (tenant_id, session_id, run_id, turn_id, message_id, user_id, id, tool_call_id, tool_name, summary,
+           model_description, preview, arguments_json, arguments_sha256, subject_hash, grantable, grants, notes, state,
+           expires_at)
+       SELECT $1, $2, $3, $4, $5::bigint, $6, (a ->> 'id')::uuid, (a ->> 'toolCallId')::uuid, a ->> 'toolName',
+              a ->> 'summary', a ->> 'modelDescription', a -> 'preview', a ->> 'argumentsJson', a ->> 'argumentsSha256',
+              a ->> 'subjectHash', a -> 'grants' <> '[]', a -> 'grants', a -> 'notes', 'PENDING',
+              now() + make_interval(hours => ${APPROVAL_HOURS})
+         FROM jsonb_array_elements($7::jsonb) AS a
        RETURNING ${COLUMNS}`,
-      [run.tenantId, run.sessionId, run.id, run.userId, storableJson(values)],
+      [
+        owner.tenantId,
+        isTurn ? null : owner.sessionId,
+        isTurn ? null : owner.id,
+        isTurn ? owner.turnId : null,
+        isTurn ? owner.messageId : null,
+        owner.userId,
+        storableJson(values),
+      ],
     );
     return values.flatMap(({ id }) => rows.filter((row) => row.id === id));
+  }
+
+  /** The approvals of a turn, the oldest first. */
+  async ofTurn(tenantId: string, turnId: string): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `SELECT ${COLUMNS} FROM harness_approval WHERE tenant_id = $1 AND turn_id = $2 ORDER BY id`,
+      [tenantId, turnId],
+    );
   }
 
   async ofRun({ tenantId, id }: RunKey): Promise<RunApprovalRow[]> {
@@ -134,8 +155,8 @@ export class ApprovalRepository {
   }
 
   /** Writes the decision down; undefined when there is one already. */
-  async decide(approval: ApprovalRow, values: DecisionValues): Promise<RunApprovalRow | undefined> {
-    const [row] = await this.database.query<RunApprovalRow>(
+  async decide(approval: ApprovalRow, values: DecisionValues): Promise<ApprovalRow | undefined> {
+    const [row] = await this.database.query<ApprovalRow>(
       `UPDATE harness_approval
           SET state = $3, decision = $4, decision_id = $5, note = $6, decided_by = $7, decided_at = now(),
               revision = revision + 1
@@ -187,14 +208,17 @@ export class ApprovalRepository {
     );
   }
 
-  /** Grants what the approval names; what is granted already stays as it is. */
-  async grant(approval: RunApproval, grantedBy: number): Promise<void> {
+  /** Grants what the approval names, in its session or in this chat; what is granted already stays as it is. */
+  async grant(approval: Approval, grantedBy: number, chatSessionId?: number): Promise<void> {
     const { tenantId, sessionId, id: approvalId } = approval;
+    const scope = chatSessionId === undefined ? { sessionId } : { chatSessionId };
+    const unique = chatSessionId === undefined ? 'session_id' : 'chat_session_id';
+    const isOfChat = chatSessionId === undefined ? '' : 'AND chat_session_id IS NOT NULL';
     for (const { kind, subject } of approval.grants) {
       const { fields, values } = insertionOf({
         id: v7(),
         tenantId,
-        sessionId,
+        ...scope,
         approvalId,
         grantedBy,
         kind,
@@ -203,10 +227,16 @@ export class ApprovalRepository {
       });
       await this.database.query(
         `INSERT INTO harness_grant ${fields}
-         ON CONFLICT (session_id, kind, subject_hash) WHERE revoked_at IS NULL DO NOTHING`,
+         ON CONFLICT (${unique}, kind, subject_hash) WHERE revoked_at IS NULL ${isOfChat} DO NOTHING`,
         values,
       );
     }
+  }
+
+  /** Current grants of a chat. */
+  async allowedInChat(tenantId: string, chatSessionId: number): Promise<Grants> {
+    const where = { tenantId, chatSessionId, revokedAt: IsNull() };
+    return new Grants(await this.database.repository(ConsentGrant).findBy(where));
   }
 
   /** The grants that hold, the oldest first. */

@@ -35,9 +35,9 @@ export interface ApprovalPreview {
   readonly diffTruncated: boolean;
 }
 
-export type GrantKind = 'PATH' | 'COMMAND';
+export type GrantKind = 'PATH' | 'COMMAND' | 'TOOL';
 
-/** Subject of a grant: a workspace path as tools normalise it, or a command, character for character. */
+/** Subject of a grant: a workspace path as tools normalise it, a command, character for character, or what identifies a tool. */
 export interface GrantSubject {
   readonly kind: GrantKind;
   readonly subject: string;
@@ -59,6 +59,11 @@ export class Grants {
   /** Whether this command, character for character, may be run. */
   command(command: string): boolean {
     return this.has('COMMAND', command);
+  }
+
+  /** Whether this tool, as it is now, may be called. */
+  tool(subject: string): boolean {
+    return this.has('TOOL', subject);
   }
 
   private has(kind: GrantKind, subject: string): boolean {

@@ -28,6 +28,7 @@ import type {
   FileOperation,
   Resolution,
   SeenFile,
+  TurnEffectClass,
 } from './effect.state.js';
 
 /** One tool call of a run or of a chat turn, and its outcome. Stored before the call starts. */
@@ -47,7 +48,7 @@ export class Effect {
   @Integer() ordinal: number;
   @Varchar(200) providerCallId: string;
   @Varchar(100) toolName: string;
-  @Varchar(10) effectClass: EffectClass;
+  @Varchar(10) effectClass: EffectClass | TurnEffectClass;
   @Text() argumentsJson: string;
   @Char(64) argumentsSha256: string;
   @Jsonb() input: Readonly<Record<string, unknown>>;
@@ -135,14 +136,29 @@ export interface RunKey {
   readonly id: string;
 }
 
-/** What tool calls belong to. */
-export interface EffectOwner extends RunKey {
+/** A run with what its calls are stored with. */
+export interface RunOwner extends RunKey {
   readonly sessionId: string;
   readonly userId: number;
 }
 
+/** The turn of a chat, or of a request whose messages are not stored. */
+export interface TurnOwner {
+  readonly tenantId: string;
+  readonly turnId: string;
+  readonly userId: number;
+  /** The stored message with which the calls are deleted; null where nothing is stored. */
+  readonly messageId: number | null;
+}
+
+/** What tool calls belong to. */
+export type EffectOwner = RunOwner | TurnOwner;
+
 type OfRun<Row> = Row & { readonly sessionId: string; readonly runId: string };
 
-export type RunEffect = OfRun<Effect>;
+export type RunEffect = OfRun<Effect> & { readonly effectClass: EffectClass };
 export type RunApproval = OfRun<Approval>;
-export type SessionGrant = ConsentGrant & { readonly sessionId: string };
+export type SessionGrant = ConsentGrant & {
+  readonly sessionId: string;
+  readonly kind: Exclude<GrantKind, 'TOOL'>;
+};

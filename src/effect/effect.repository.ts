@@ -11,7 +11,7 @@ import {
 import { NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
 import { Effect } from './effect.entity.js';
-import type { EffectOwner, RunEffect, RunKey } from './effect.entity.js';
+import type { EffectOwner, RunEffect, RunKey, TurnOwner } from './effect.entity.js';
 import type {
   EffectState,
   FileOperation,
@@ -46,6 +46,9 @@ export interface EffectOutcome {
   /** Settled by a new owner from what it found. */
   readonly reconciled?: boolean;
 }
+
+/** A call by its tool and arguments. */
+export type CallContent = Pick<Effect, 'toolName' | 'argumentsSha256'>;
 
 /** A person's finding about an uncertain effect. */
 export interface ToolCallResolution {
@@ -133,6 +136,13 @@ const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'
 /** Order in which the model requested the calls; undo and redo have iterations below 0 and come last. */
 export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
+/**
+ * Assignments for the open calls of a turn that is over, by a crash or otherwise: what had not begun is not executed any more,
+ * and the outcome of what had is unknown unless it may be repeated.
+ */
+export const ENDED_WITH_TURN = `state = CASE WHEN state = 'PREPARED' THEN 'NOT_EXECUTED'
+     WHEN effect_class = 'TOOL' THEN 'UNCERTAIN' ELSE 'FAILED' END, ended_at = now()`;
+
 /** Tool calls and their outcomes. Call every change while the owner's row is locked. */
 @Injectable()
 export class EffectRepository {
@@ -144,15 +154,72 @@ export class EffectRepository {
   }
 
   async prepare(owner: EffectOwner, effects: readonly NewEffect[]): Promise<void> {
+    const isTurn = 'turnId' in owner;
     await this.database.prepared(
       `INSERT INTO harness_effect
-          (tenant_id, session_id, run_id, tool_call_id, iteration, ordinal, provider_call_id, tool_name, effect_class,
-           arguments_json, arguments_sha256, input, state)
-       SELECT $1, $2, $3, (e ->> 'toolCallId')::uuid, (e ->> 'iteration')::integer, (e ->> 'ordinal')::integer,
-              e ->> 'providerCallId', e ->> 'toolName', e ->> 'effectClass', e ->> 'argumentsJson',
+          (tenant_id, session_id, run_id, turn_id, message_id, user_id, tool_call_id, iteration, ordinal, provider_call_id,
+           tool_name, effect_class, arguments_json, arguments_sha256, input, state)
+       SELECT $1, $2, $3, $4, $5::bigint, $6::bigint, (e ->> 'toolCallId')::uuid, (e ->> 'iteration')::integer,
+              (e ->> 'ordinal')::integer, e ->> 'providerCallId', e ->> 'toolName', e ->> 'effectClass', e ->> 'argumentsJson',
               e ->> 'argumentsSha256', e -> 'input', 'PREPARED'
-         FROM jsonb_array_elements($4::jsonb) AS e`,
-      [owner.tenantId, owner.sessionId, owner.id, storableJson(effects)],
+         FROM jsonb_array_elements($7::jsonb) AS e`,
+      [
+        owner.tenantId,
+        isTurn ? null : owner.sessionId,
+        isTurn ? null : owner.id,
+        isTurn ? owner.turnId : null,
+        isTurn ? owner.messageId : null,
+        isTurn ? owner.userId : null,
+        storableJson(effects),
+      ],
+    );
+  }
+
+  /** The calls of a turn, in the order of their numbers. */
+  ofTurn(tenantId: string, turnId: string): Promise<Effect[]> {
+    const where = { tenantId, turnId };
+    return this.database.repository(Effect).find({ where, order: { ordinal: 'ASC' } });
+  }
+
+  /** The calls with these ids. */
+  ofCalls(tenantId: string, toolCallIds: readonly string[]): Promise<Effect[]> {
+    return this.database.repository(Effect).findBy({ tenantId, toolCallId: Any([...toolCallIds]) });
+  }
+
+  /** Whether the outcome of the same call in a turn of the user is unknown: it must not be repeated. */
+  async isUnknown({ tenantId, userId }: TurnOwner, call: CallContent): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM harness_effect
+        WHERE tenant_id = $1 AND user_id = $2 AND tool_name = $3 AND arguments_sha256 = $4 AND effect_class = 'TOOL'
+          AND state IN ('STARTED', 'UNCERTAIN') LIMIT 1`,
+      [tenantId, userId, call.toolName, call.argumentsSha256],
+    );
+    return rows.length > 0;
+  }
+
+  /** Replaces the arguments of a call that has not begun. */
+  async changeArguments(
+    tenantId: string,
+    toolCallId: string,
+    {
+      argumentsJson,
+      argumentsSha256,
+      input,
+    }: Pick<Effect, 'argumentsJson' | 'argumentsSha256' | 'input'>,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_effect SET arguments_json = $3, arguments_sha256 = $4, input = $5::jsonb
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'PREPARED' RETURNING tool_call_id`,
+      [tenantId, toolCallId, storableText(argumentsJson), argumentsSha256, storableJson(input)],
+    );
+  }
+
+  /** Ends the open calls of a turn that is over. */
+  async endTurn(tenantId: string, turnId: string): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_effect SET ${ENDED_WITH_TURN}
+        WHERE tenant_id = $1 AND turn_id = $2 AND state IN ('PREPARED', 'STARTED') RETURNING tool_call_id`,
+      [tenantId, turnId],
     );
   }
 
@@ -223,7 +290,11 @@ export class EffectRepository {
   }
 
   /** Stores what a person has said about an uncertain effect. */
-  async resolve({ tenantId }: RunKey, toolCallId: string, by: ToolCallResolution): Promise<void> {
+  async resolve(
+    { tenantId }: Pick<RunKey, 'tenantId'>,
+    toolCallId: string,
+    by: ToolCallResolution,
+  ): Promise<void> {
     await this.database.repository(Effect).update(
       { tenantId, toolCallId, state: 'UNCERTAIN' },
       {
@@ -236,7 +307,11 @@ export class EffectRepository {
   }
 
   /** Writes down what is about to happen; false when the effect is no longer prepared. Commit before acting. */
-  async start({ tenantId }: RunKey, toolCallId: string, start: EffectStart): Promise<boolean> {
+  async start(
+    { tenantId }: Pick<RunKey, 'tenantId'>,
+    toolCallId: string,
+    start: EffectStart,
+  ): Promise<boolean> {
     const rows = await this.database.prepared(
       `UPDATE harness_effect
           SET state = 'STARTED', fence = $3, boot = $4, operations = $5::jsonb, snapshot_sha256 = $6, started_at = now()
@@ -272,7 +347,7 @@ export class EffectRepository {
 
   /** Stores how a call has ended, and answers whether its beginning was stored before; undefined when it had ended already. */
   async finish(
-    { tenantId }: RunKey,
+    { tenantId }: Pick<RunKey, 'tenantId'>,
     toolCallId: string,
     outcome: EffectOutcome,
   ): Promise<{ readonly hadBegun: boolean } | undefined> {
@@ -306,7 +381,7 @@ export class EffectRepository {
 
   /** Marks a started effect as one whose outcome is unknown, with what was found of it. */
   async markUncertain(
-    { tenantId }: RunKey,
+    { tenantId }: Pick<RunKey, 'tenantId'>,
     toolCallId: string,
     traces: EffectTraces = {},
   ): Promise<void> {

@@ -4,6 +4,9 @@
 /** READ and META change nothing outside the database and may be run again; FILE can be compared; SHELL cannot. */
 export type EffectClass = 'READ' | 'META' | 'FILE' | 'SHELL';
 
+/** Calls of a turn: one that may be repeated, and one whose loss leaves its outcome unknown. */
+export type TurnEffectClass = 'IDEMPOTENT' | 'TOOL';
+
 export const OPEN_EFFECTS = ['PREPARED', 'STARTED', 'UNCERTAIN'] as const;
 export type OpenEffectState = (typeof OPEN_EFFECTS)[number];
 

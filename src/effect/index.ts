@@ -11,6 +11,7 @@ export {
   canonicalJson,
   DECISIONS,
   Grants,
+  hashOf,
   subjectHash,
 } from './consent.js';
 export type {
@@ -23,9 +24,9 @@ export type {
   PreviewFile,
 } from './consent.js';
 export { Effect } from './effect.entity.js';
-export type { EffectOwner, RunEffect, SessionGrant } from './effect.entity.js';
+export type { EffectOwner, RunEffect, SessionGrant, TurnOwner } from './effect.entity.js';
 export { EffectModule } from './effect.module.js';
-export { EffectRepository, IN_ORDER } from './effect.repository.js';
+export { EffectRepository, ENDED_WITH_TURN, IN_ORDER } from './effect.repository.js';
 export type {
   EffectOutcome,
   EffectRange,
@@ -57,4 +58,5 @@ export type {
   Resolution,
   SeenFile,
   SettledEffectState,
+  TurnEffectClass,
 } from './effect.state.js';

@@ -97,6 +97,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
   'POST /chat/files/:ossId/check': 'An own upload.',
   'POST /chat/stop/:sessionId': 'The own session.',
+  'POST /chat/turns/:turnId/decisions': 'An own turn; a program cannot consent.',
+  'POST /chat/turns/:turnId/effects/:callId/resolution': 'A call of an own turn.',
   'GET /v1/models': 'What the caller may name below /v1: names of models and ids of agents.',
   'GET /v1/models/:id': 'One of them.',
   'POST /v1/chat/completions':
@@ -263,6 +265,7 @@ const knownNestedFields = [
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
+  'DecisionsBody.decisions',
   'FeedbackListQuery.params',
   // A session and a run of the caller each, tried as runs.sessionId and runs.runId.
   'FollowRunsBody.runs',

@@ -1,6 +1,7 @@
 import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
 import type { CallLimits, ChatMessage, ChatPart, Generation } from '../../provider/index.js';
 import type { ToolTurn } from '../tool/agent-tool.js';
+import type { AskedCall, TurnEffects } from '../tool/tool.effects.js';
 import type { ToolResult } from '../tool/tool.registry.js';
 import type { TurnSources } from '../tool/sources.js';
 
@@ -27,8 +28,12 @@ export interface RuntimeTurn extends ToolTurn {
   readonly maxSteps: number | undefined;
   /** Numbers the fragments that the model gets in the turn; it has those of the question. Only runtimes with tools read it. */
   readonly sources?: TurnSources | undefined;
-  /** Prompt, history and question. */
+  /** Prompt, history and question; of a turn that goes on, its steps as well. */
   readonly messages: readonly ChatMessage[];
+  /** The turn that calls are recorded for. */
+  readonly effects: TurnEffects;
+  /** The calls that waited for a person: the runtime carries them out before it calls the model. */
+  readonly resumed?: ResumedCalls | undefined;
   /** The reader of the parts checks an answer for which a response format is set. */
   readonly generation: Generation;
   readonly limits: TurnLimits;
@@ -48,6 +53,15 @@ export interface DecidedCall {
   readonly name: string;
   /** The JSON text as the model wrote it. */
   readonly arguments: string;
+  /** Id of the call in the ledger; undefined for a tool that changes nothing. */
+  readonly effectId?: string | undefined;
+}
+
+/** Calls of the last step that a person has decided, and what the turn has used before. */
+export interface ResumedCalls {
+  readonly calls: readonly DecidedCall[];
+  readonly stepCount: number;
+  readonly callCount: number;
 }
 
 /** The end of a tool call. */
@@ -67,6 +81,8 @@ export type TurnPart =
   | ChatPart
   | { readonly type: 'step'; readonly calls: readonly DecidedCall[] }
   | { readonly type: 'tool-result'; readonly result: CallResult }
+  /** The last part of a turn that waits for the consent of a person to these calls. */
+  | { readonly type: 'waiting'; readonly calls: readonly AskedCall[] }
   | { readonly type: 'limit'; readonly reached: LimitReached };
 
 /** How an agent answers. One folder or file for each runtime, and one line in runtime.registry.ts. */

@@ -53,16 +53,11 @@ export class AgentServerTools {
       consent,
       subject: `${tool.serverAddress} ${tool.name} ${tool.hash}`,
       run: async (args, { caller, signal }) => {
-        if (consent === 'ask' || !facts.readOnly) throw new ToolFailure(askedFor(name));
         const outcome = await this.servers.call(caller, tool, args, signal);
         return toolOutcome(tool, outcome);
       },
     };
   }
-}
-
-function askedFor(name: string): string {
-  return `The tool ${name} may be called only after a person has agreed to the call. It was not called. Answer without it, and say so.`;
 }
 
 function toolOutcome(

@@ -8,6 +8,7 @@ import { estimatingCounter } from '../../model/index.js';
 import type { AgentTool, ToolContext, ToolOutcome } from './agent-tool.js';
 import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import { AgentTools } from './tool.registry.js';
+import type { ToolEffects } from './tool.effects.js';
 import type { CallContext, ToolResult } from './tool.registry.js';
 import { TurnSources } from './sources.js';
 
@@ -28,7 +29,7 @@ function contextOf(signal = new AbortController().signal): CallContext {
 }
 
 function tools(tool: AgentTool): AgentTools {
-  return new AgentTools([tool]);
+  return new AgentTools([tool], {} as ToolEffects);
 }
 
 function call(

@@ -14,6 +14,8 @@ import { CurrentTimeTool } from './current-time.tool.js';
 import { withoutControlTokens } from './quotation.js';
 import { ReadDocumentTool } from './read-document.tool.js';
 import { SearchKnowledgeTool } from './search-knowledge.tool.js';
+import { isRecorded, leavesUnknown, ToolEffects, UNKNOWN_OUTCOME } from './tool.effects.js';
+import type { AskedCall, RecordedCall, TurnEffects } from './tool.effects.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
 
 /** Every tool by its name, in the order in which models are offered them. A new tool is one line here. */
@@ -34,8 +36,11 @@ const MAX_ARGUMENT_CHARS = 100_000;
 
 /** A call of one tool that has ended. */
 export interface ToolResult {
-  /** `timeout`: its own time limit; `stopped`: the signal of the turn. */
-  readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
+  /**
+   * `timeout`: its own time limit; `stopped`: the signal of the turn; `uncertain`: it may have been executed, and must not be
+   * repeated.
+   */
+  readonly state: 'done' | 'failed' | 'timeout' | 'stopped' | 'uncertain';
   /** Text for the model, also for a failure. */
   readonly content: string;
   /** One line for people. */
@@ -52,6 +57,12 @@ export interface CallContext extends Omit<ToolContext, 'room'> {
   readonly offered: readonly string[];
   /** The id that the model gave the call. */
   readonly callId?: string;
+  /** Number of the call in the turn. */
+  readonly number?: number;
+  /** Id of the call in the ledger; undefined for a tool that changes nothing. */
+  readonly effectId?: string | undefined;
+  /** The turn that the call is recorded for. */
+  readonly effects?: TurnEffects | undefined;
 }
 
 /** Limits of one call of a tool. */
@@ -65,7 +76,10 @@ export class AgentTools {
   private readonly byName: ReadonlyMap<string, AgentTool>;
   private readonly schemas: ReadonlyMap<string, Record<string, unknown>>;
 
-  constructor(@Inject(AGENT_TOOLS) tools: readonly AgentTool[]) {
+  constructor(
+    @Inject(AGENT_TOOLS) tools: readonly AgentTool[],
+    private readonly effects: ToolEffects,
+  ) {
     this.all = tools;
     this.byName = new Map(tools.map((tool) => [tool.name, tool]));
     this.schemas = new Map(tools.map(({ name, input }) => [name, schemaOf(input)]));
@@ -88,6 +102,45 @@ export class AgentTools {
         description: [tool.description, tool.describe?.(turn)].filter(Boolean).join('\n\n'),
         inputSchema: tool.schema ?? this.schemas.get(tool.name) ?? {},
       }));
+  }
+
+  /** Whether a call of the tool is recorded in the ledger. */
+  isRecorded(name: string, turn: ToolTurn): boolean {
+    const tool = this.toolOf(name, turn);
+    return tool !== undefined && isRecorded(tool);
+  }
+
+  /** Stores those of the calls that wait for the consent of a person. */
+  async ask(
+    calls: readonly (Omit<RecordedCall, 'effectId' | 'input'> &
+      Pick<CallContext, 'effectId'> & { readonly name: string; readonly arguments: string })[],
+    context: CallContext,
+  ): Promise<AskedCall[]> {
+    const { caller, effects } = context;
+    if (!effects) return [];
+    const pendingCalls: { call: RecordedCall; tool: AgentTool }[] = [];
+    for (const { effectId, number, id, name, arguments: argumentsJson } of calls) {
+      const tool = effectId === undefined ? undefined : this.toolOf(name, context);
+      if (effectId === undefined || !tool || !(await this.effects.asks(tool, caller, effects)))
+        continue;
+      const input = this.validInput(name, argumentsJson, context);
+      if (input !== undefined) pendingCalls.push({ call: { effectId, number, id, input }, tool });
+    }
+    return pendingCalls.length === 0 ? [] : this.effects.ask(caller, effects, pendingCalls);
+  }
+
+  /** The arguments of a call that may be asked for; undefined for one that fails by itself. */
+  private validInput(
+    name: string,
+    argumentsJson: string,
+    context: CallContext,
+  ): RecordedCall['input'] | undefined {
+    try {
+      return inputOf(this.allowed(name, context), argumentsJson) as RecordedCall['input'];
+    } catch (error) {
+      if (error instanceof ToolFailure) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -131,22 +184,69 @@ export class AgentTools {
       ...(outcome.images && { images: outcome.images }),
       durationMs: Math.round(performance.now() - started),
     });
-    const { timeoutMs = TOOL_LIMITS.timeoutMs } = this.toolOf(name, context) ?? {};
-    const limit = new CallLimit(context.signal, timeoutMs);
+    let tool: AgentTool;
+    let input: unknown;
+    let note = '';
     try {
-      const tool = this.allowed(name, context);
-      const input = inputOf(tool, argumentsJson);
-      const { signal } = limit;
-      const work = unlessAborted(signal, () => tool.run(input, { ...context, room, signal }));
-      return ended('done', await work);
+      tool = this.allowed(name, context);
+      input = inputOf(tool, argumentsJson);
+      if (isRecorded(tool)) ({ input, note } = await this.begin(tool, input, context));
     } catch (error) {
-      if (context.signal.aborted) return ended('stopped', STOPPED);
-      if (limit.isOver) return ended('timeout', timeoutOutcome(timeoutMs));
       const message = this.messageOf(name, error);
       return ended('failed', { content: message, summary: message });
+    }
+    const { timeoutMs = TOOL_LIMITS.timeoutMs } = tool;
+    const limit = new CallLimit(context.signal, timeoutMs);
+    const { signal } = limit;
+    let result: ToolResult;
+    try {
+      const work = unlessAborted(signal, () => tool.run(input, { ...context, room, signal }));
+      const outcome = await work;
+      result = ended('done', { ...outcome, content: note + outcome.content });
+    } catch (error) {
+      if (leavesUnknown(tool) && !isRefusal(error)) {
+        if (!signal.aborted) this.messageOf(name, error);
+        result = ended('uncertain', UNCERTAIN);
+      } else if (context.signal.aborted) result = ended('stopped', STOPPED);
+      else if (limit.isOver) result = ended('timeout', timeoutOutcome(timeoutMs));
+      else {
+        const message = this.messageOf(name, error);
+        result = ended('failed', { content: note + message, summary: message });
+      }
     } finally {
       limit.clear();
     }
+    return isRecorded(tool) ? this.end(context, result) : result;
+  }
+
+  /** Writes down that a call begins, and answers its arguments as a person has left them. ToolFailure when it may not begin. */
+  private async begin(
+    tool: AgentTool,
+    input: unknown,
+    { effectId, effects: turn, caller, number = 0, callId = '' }: CallContext,
+  ): Promise<{ readonly input: unknown; readonly note: string }> {
+    if (effectId === undefined || turn === undefined) {
+      throw new Error(`The call of ${tool.name} is not recorded.`);
+    }
+    const call = { effectId, number, id: callId, input: input as RecordedCall['input'] };
+    return this.effects.begin(tool, call, { caller, turn }, (json) => inputOf(tool, json));
+  }
+
+  /** The outcome of a call, as it is recorded: one that cannot be stored is not known to a later reader either. */
+  private async end(
+    { caller, effectId = '' }: CallContext,
+    result: ToolResult,
+  ): Promise<ToolResult> {
+    try {
+      await this.effects.end(caller, effectId, result);
+    } catch (error) {
+      this.logger.error({
+        msg: 'Failed to store the outcome of a tool call',
+        effectId,
+        err: error,
+      });
+    }
+    return result;
   }
 
   private allowed(name: string, context: CallContext): AgentTool {
@@ -178,7 +278,17 @@ function timeoutOutcome(timeoutMs: number): ToolOutcome {
   return { content: `${took} Ask for less, or answer without it.`, summary: took };
 }
 
+/** Whether the error says that nothing was executed. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ToolFailure || (error instanceof DomainError && error.code < 500);
+}
+
 const UNLIMITED: AnswerRoom = { tokens: Infinity, counter: estimatingCounter };
+
+const UNCERTAIN: ToolOutcome = {
+  content: `No answer came from the tool. ${UNKNOWN_OUTCOME}`,
+  summary: 'It is not known whether it was executed',
+};
 
 const STOPPED: ToolOutcome = {
   content: 'The tool was stopped before it finished.',
@@ -226,6 +336,7 @@ export const agentToolProviders: Provider[] = [
     inject: Object.values(TOOLS),
     useFactory: (...tools: AgentTool[]) => listed(tools),
   },
+  ToolEffects,
   AgentTools,
 ];
 

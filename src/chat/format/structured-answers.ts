@@ -63,6 +63,7 @@ export class StructuredAnswers {
         calls.push(heldAnswer);
         yield* heldAnswer.read(parts);
         const finish = heldAnswer.finish ? [heldAnswer.finish] : [];
+        if (heldAnswer.waits) return;
         if (passesUnfinished && heldAnswer.isUnfinished) {
           yield [...heldAnswer.rest(), ...usageOf(calls), ...finish];
           return;
@@ -101,6 +102,8 @@ class HeldAnswer {
   usage: Usage | undefined;
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
   private callsTools = false;
+  /** The turn waits for a person, so this is no answer yet. */
+  waits = false;
 
   get isUnfinished(): boolean {
     const reason = this.finish?.reason;
@@ -128,6 +131,9 @@ class HeldAnswer {
         case 'finish':
           this.finish = part;
           return [];
+        case 'waiting':
+          this.waits = true;
+          return [part];
         case 'step':
           return [...this.ofStep(), part];
         case 'tool-call':

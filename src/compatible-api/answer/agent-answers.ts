@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Caller, StreamPlace } from '../../platform/access/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -69,6 +70,8 @@ export class AgentAnswers {
       sources,
       limits: CHAT_LIMITS,
       signal,
+      // No person sees these turns, so a tool that asks is refused.
+      effects: { turnId: randomUUID(), messageId: null, asks: false },
       passesUnfinished: true,
       ...(trail && { trail }),
     });

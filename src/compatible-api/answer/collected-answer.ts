@@ -64,6 +64,7 @@ export class CollectedAnswer {
         this.isNewStep = true;
         return undefined;
       case 'tool-result':
+      case 'waiting':
       case 'limit':
         return undefined;
     }

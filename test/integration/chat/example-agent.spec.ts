@@ -4,6 +4,7 @@ import { CHAT_LIMITS } from '../../../src/model/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { AgentRuntimes, AgentTools, TurnSources } from '../../../src/agent/index.js';
+import type { ToolEffects } from '../../../src/agent/tool/tool.effects.js';
 import { LangChainLoader } from '../../../src/agent/runtime/langchain.loader.js';
 import { systemCaller } from '../../../src/platform/access/index.js';
 import { createAgent } from '../../support/agents.js';
@@ -78,7 +79,7 @@ describe('the examples of docs/AGENTS.md', () => {
   });
 
   it('the tool counts words, and tells the model what to do', async () => {
-    const tools = new AgentTools([new CountWordsTool()]);
+    const tools = new AgentTools([new CountWordsTool()], {} as ToolEffects);
     const caller = systemCaller('000000', 0);
     const { signal } = new AbortController();
     const turn = { caller, bases: [], skills: [] };

@@ -1,4 +1,5 @@
 import { PASSWORD } from '../people.js';
+import { callsOf, decisionAbout, turnOf, uncertainCall, waitingTurn } from './chat.records.js';
 import { harnessReferences, noHarnessReferences } from './harness.references.js';
 import {
   attachment,
@@ -663,6 +664,21 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /chat/files/:ossId/check': { ossId: { kind: file } },
   'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
+  'POST /chat/turns/:turnId/decisions': {
+    turnId: { kind: waitingTurn, body: decisionAbout, code: 409 },
+  },
+  'POST /chat/turns/:turnId/effects/:callId/resolution': {
+    turnId: {
+      kind: waitingTurn,
+      body: () => ({ resolution: 'EXECUTED' }),
+      path: (_by, _world, turnId) => Promise.resolve({ callId: callsOf(turnId).uncertain }),
+    },
+    callId: {
+      kind: uncertainCall,
+      body: () => ({ resolution: 'EXECUTED' }),
+      path: (_by, _world, callId) => Promise.resolve({ turnId: turnOf(callId) }),
+    },
+  },
   'GET /v1/models/:id': { id: { kind: modelName } },
   'POST /v1/chat/completions': {
     model: { kind: modelName, body: (name) => ({ model: name, messages: HELLO }) },

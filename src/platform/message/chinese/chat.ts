@@ -1,4 +1,21 @@
 export const chat = {
+  'This answer does not wait for a decision any more. Reload the chat to see what came of it.':
+    '此回答已不再等待决定。请重新加载对话以查看结果。',
+  'The time for this decision is over, so nothing was executed. Send a new message to ask again.':
+    '此决定已过期，因此没有执行任何操作。请发送新消息再次提问。',
+  'argumentsSha256 is not that of the call, so nothing was decided. Reload the chat and review its arguments.':
+    'argumentsSha256 与该调用不符，因此未作决定。请重新加载对话并检查其参数。',
+  'The outcome of this call is not unknown ({0}), so nothing was changed. Reload the chat.':
+    '该调用的结果并非未知（{0}），因此未作更改。请重新加载对话。',
+  'The call {0} waits as well. Decide about all calls of the answer at once.':
+    '调用 {0} 也在等待。请同时对该回答的所有调用作出决定。',
+  'The tool cannot be allowed for the whole chat. Decide once or deny.':
+    '不能在整个对话中允许该工具。请选择 once 或 deny。',
+  'decisions must be a list with one entry for each call that waits':
+    'decisions 必须是列表，每个等待中的调用对应一项',
+  'decisions must have an entry for each call that waits': 'decisions 必须包含每个等待中的调用',
+  'decisions has more than {0} entries': 'decisions 超过 {0} 项',
+  'each entry of decisions must be an object': 'decisions 的每一项必须是对象',
   'Answers of temporary chats take no feedback.': '临时对话的回答不接受反馈。',
   'Send only one of regenerate, editOf and parentId.':
     'regenerate、editOf 和 parentId 只能提供一个。',
