@@ -3,6 +3,7 @@ import type { EventSourceMessage } from 'eventsource-parser';
 import { headOf, isJson, reach, readJson, unreadable } from './answer.js';
 import { ApiError, ConnectionError } from './errors.js';
 import type {
+  CallDecisionBody,
   DiagnosisStepView,
   DiagnosisView,
   EventView,
@@ -71,12 +72,26 @@ export type ChatEvent =
       readonly name: string;
       readonly arguments: string;
     }
+  /** The call waits for a decision of the user (`streamDecisions`). The stream ends then, with the finish reason `waiting`. */
+  | {
+      readonly event: 'tool_approval';
+      readonly turnId: string;
+      readonly callId: string;
+      readonly number: number;
+      readonly id: string;
+      readonly name: string;
+      readonly argumentsJson: string;
+      readonly argumentsSha256: string;
+      readonly grantable: boolean;
+      /** Milliseconds since the epoch. */
+      readonly expiresAt: number;
+    }
   | {
       readonly event: 'tool_result';
       readonly number: number;
       readonly id: string;
       readonly name: string;
-      readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
+      readonly state: 'done' | 'failed' | 'timeout' | 'stopped' | 'uncertain';
       readonly summary: string;
       readonly durationMs: number | null;
     }
@@ -118,6 +133,7 @@ const CHAT_EVENTS: readonly string[] = [
   'sources',
   'content',
   'tool_call',
+  'tool_approval',
   'tool_result',
   'usage',
   'done',
@@ -164,6 +180,14 @@ export interface Streams {
     options?: ChatStreamOptions,
   ): AsyncGenerator<ChatEvent, void, undefined>;
   /**
+   * Decides about the tool calls of an answer that wait, and reads its continuation as `streamChat` reads an answer.
+   */
+  streamDecisions(
+    turnId: string,
+    decisions: readonly CallDecisionBody[],
+    options?: Pick<ChatStreamOptions, 'signal'>,
+  ): AsyncGenerator<ChatEvent, void, undefined>;
+  /**
    * Tests a model as `modelTest` does and yields its steps as they happen. An `error` event throws ApiError, and a stream
    * that ends before `done` throws ConnectionError. Leaving the loop closes the connection, which ends the test.
    */
@@ -204,7 +228,14 @@ export interface Streams {
 
 export function streamsOf(connection: Connection): Streams {
   return {
-    streamChat: (body, options = {}) => streamChat(connection, body, options),
+    streamChat: (body, options = {}) =>
+      streamChat(connection, { path: '/chat/send', body }, options),
+    streamDecisions: (turnId, decisions, options = {}) =>
+      streamChat(
+        connection,
+        { path: `/chat/turns/${turnId}/decisions`, body: { decisions } },
+        options,
+      ),
     streamModelTest: (id, body = {}, options = {}) =>
       streamModelTest(connection, { id, body }, options),
     streamRunEvents: (sessionId, runId, options = {}) =>
@@ -217,7 +248,7 @@ export function streamsOf(connection: Connection): Streams {
 
 async function* streamChat(
   connection: Connection,
-  body: ChatSendBody,
+  { path, body }: { readonly path: string; readonly body: object },
   { signal, idempotencyKey }: ChatStreamOptions,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const headers = new Headers({ 'Content-Type': 'application/json' });
@@ -225,7 +256,7 @@ async function* streamChat(
   const init = { method: 'POST', headers, body: JSON.stringify(body) };
   for await (const { event = '', data, requestId } of framesOf(
     connection,
-    { path: '/chat/send', ...init },
+    { path, ...init },
     signal,
   )) {
     if (event === 'error') {

@@ -107,7 +107,8 @@ export class ChatController {
     @Body() body: DecisionsBody,
     @Res() response: Response,
   ): Promise<void> {
-    await this.turn.resume(caller, turnId, body, response);
+    const reader = { ...caller, inline: NOTHING_INLINE };
+    await this.turn.resume(reader, turnId, body, response);
   }
 
   /** Records what the user has found out about a tool call whose outcome is unknown. */

@@ -226,7 +226,9 @@ export class AgentTools {
     { effectId, effects: turn, caller, number = 0, callId = '' }: CallContext,
   ): Promise<{ readonly input: unknown; readonly note: string }> {
     if (effectId === undefined || turn === undefined) {
-      throw new Error(`The call of ${tool.name} is not recorded.`);
+      throw new ToolFailure(
+        `Calls of ${tool.name} are recorded, and this one is not. It was not called.`,
+      );
     }
     const call = { effectId, number, id: callId, input: input as RecordedCall['input'] };
     return this.effects.begin(tool, call, { caller, turn }, (json) => inputOf(tool, json));

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentService, AgentTools, TurnSources } from '../../../src/agent/index.js';
 import type { CallContext, ToolResult } from '../../../src/agent/index.js';
@@ -94,11 +95,13 @@ describe('tool servers', () => {
     if (!caller) throw new Error('The user may not sign in.');
     const serverTools = await plinth.app.get(AgentService).serverToolsOf(caller, { mcpToolIds });
     const names = serverTools.map(({ name }) => name);
+    let called = 0;
     const context: CallContext = {
       caller,
       bases: [],
       skills: [],
       serverTools,
+      effects: { turnId: randomUUID(), messageId: null, asks: false },
       signal: new AbortController().signal,
       sources: new TurnSources(),
       offered: names,
@@ -106,7 +109,12 @@ describe('tool servers', () => {
     return {
       names,
       call: (name, signal = context.signal) =>
-        plinth.app.get(AgentTools).run(name, '{"text":"hello"}', { ...context, signal }),
+        plinth.app.get(AgentTools).run(name, '{"text":"hello"}', {
+          ...context,
+          effectId: randomUUID(),
+          number: (called += 1),
+          signal,
+        }),
     };
   }
 
@@ -149,7 +157,7 @@ describe('tool servers', () => {
 
     const refused = await agent.call('delete_all');
     expect(refused.state).toBe('failed');
-    expect(refused.content).toContain('after a person has agreed');
+    expect(refused.content).toContain('needs the consent of a person');
     expect(server.calls).toHaveLength(1);
   });
 

@@ -16,7 +16,9 @@ import {
   IconCheck,
   IconChevronDown,
   IconChevronRight,
+  IconHandStop,
   IconPlayerStop,
+  IconQuestionMark,
   IconRefresh,
   IconThumbDown,
   IconThumbUp,
@@ -38,6 +40,7 @@ import { Time } from '../ui/time';
 import { useActions } from './actions';
 import type { ShownSource } from './actions';
 import { Branches } from './branches';
+import { Consent } from './consent';
 import { conversationKey } from './data';
 import { changeMessage } from './conversation';
 import { answerOf } from './stored-answer';
@@ -56,6 +59,7 @@ export const Answer = memo(function Answer({ message }: { readonly message: Mess
         <Thinking owner={keyOf(id)} text={reasoningContent} ms={thinkingTimeOf(id)} />
       )}
       <Segments segments={segments} sources={sources} structured={message.structured} />
+      <Consent message={message} />
       <Ending message={message} isEmpty={segments.length === 0} />
       {sources.length > 0 && <Sources sources={sources} />}
       <AnswerFooter message={message} />
@@ -273,13 +277,15 @@ const CALL_ICONS = {
   timeout: IconX,
   stopped: IconPlayerStop,
   interrupted: IconX,
+  uncertain: IconQuestionMark,
+  waiting: IconHandStop,
 } as const;
 
 function ToolCall({ call }: { readonly call: Call }) {
   const { t } = useTranslation('chat');
   const [opened, setOpened] = useState(false);
   const Icon = CALL_ICONS[call.state];
-  const isBad = ['failed', 'timeout', 'interrupted'].includes(call.state);
+  const isBad = ['failed', 'timeout', 'interrupted', 'uncertain'].includes(call.state);
   return (
     <li>
       <UnstyledButton
@@ -374,6 +380,7 @@ function Ending({
       </Alert>
     );
   }
+  if (state === 'waiting') return null;
   const reason = REASONS.find((one) => one === finishReason);
   if (!reason) return isEmpty ? <p className={styles['note']}>{t('ending.empty')}</p> : null;
   return (

@@ -1,13 +1,20 @@
 import { ApiError, ConnectionError } from '@plinth/client';
-import type { ChatEvent, ChatSendBody, ChatSource, FailedFile } from '@plinth/client';
-import { plinth } from '../app/plinth';
+import type { ChatEvent, ChatSource, FailedFile } from '@plinth/client';
 import { signal } from '../app/signal';
 
 export interface Call {
   readonly number: number;
   readonly name: string;
   readonly arguments: string;
-  readonly state: 'running' | 'done' | 'failed' | 'timeout' | 'stopped' | 'interrupted';
+  readonly state:
+    | 'running'
+    | 'done'
+    | 'failed'
+    | 'timeout'
+    | 'stopped'
+    | 'interrupted'
+    | 'uncertain'
+    | 'waiting';
   readonly summary: string;
   readonly durationMs: number | null;
 }
@@ -78,6 +85,12 @@ const SHOW_MS = 50;
 const FIRST_DELAY_MS = 500;
 const MAX_ATTEMPTS = 6;
 
+/** Opens the stream of an answer. */
+type OpenStream = (options: {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+}) => AsyncIterable<ChatEvent>;
+
 /** An answer that is being written in this tab or another one. It continues while other pages are shown. */
 export class Turn {
   view: TurnView = NOTHING;
@@ -98,7 +111,12 @@ export class Turn {
     readonly outline: TurnOutline,
     /** Whether another tab owns the turn and sends its view. */
     readonly isRemote = false,
-  ) {}
+    /** What an answer that goes on has shown before. */
+    earlier: readonly Segment[] = [],
+  ) {
+    this.segments = [...earlier];
+    this.view = { ...NOTHING, segments: this.segments };
+  }
 
   readonly subscribe = this.changes.subscribe;
 
@@ -118,17 +136,17 @@ export class Turn {
    * Sends the message and reads its answer. Until the service responds, a lost connection is retried; the idempotency key
    * ensures that the message is sent only once.
    */
-  async run(body: ChatSendBody): Promise<void> {
-    this.finish(await this.read(body));
+  async run(open: OpenStream): Promise<void> {
+    this.finish(await this.read(open));
   }
 
-  private async read(body: ChatSendBody): Promise<TurnEnd> {
+  private async read(open: OpenStream): Promise<TurnEnd> {
     const { signal } = this.abort;
     const idempotencyKey = this.outline.key;
     for (let attempts = 0; ; attempts += 1) {
       let isAnswered = false;
       try {
-        for await (const event of plinth.streamChat(body, { signal, idempotencyKey })) {
+        for await (const event of open({ signal, idempotencyKey })) {
           isAnswered = true;
           this.collect(event);
         }
@@ -178,6 +196,7 @@ export class Turn {
               },
         );
         break;
+      case 'tool_approval':
       case 'usage':
       case 'done':
         break;

@@ -9,6 +9,7 @@ import { notifyFailure } from '../ui/notify';
 import { conversationKey, conversationQuery, sessionQuery, sessionsKey } from './data';
 import type { Conversation } from './data';
 import { draftOf } from './draft';
+import { answerOf } from './stored-answer';
 import type { Draft, StoredValue } from './draft';
 import { isInProgress, newKey, pause, Turn } from './turn';
 import type { AttachedFile, TurnOutline, TurnView } from './turn';
@@ -112,7 +113,7 @@ export async function send(message: Message): Promise<void> {
   turns.set(sessionId, turn);
   changes.emit();
   const stopSharing = share(turn);
-  await turn.run(body);
+  await turn.run((options) => plinth.streamChat(body, options));
   stopSharing();
   keepSources(turn);
   const { end } = turn.view;
@@ -121,6 +122,48 @@ export async function send(message: Message): Promise<void> {
     refuse(turn, end.error, draft);
     drop(turn);
   } else await settle(turn, earlierIds, draft);
+}
+
+/** The decision about a call that waits. */
+export type Decision = Parameters<typeof plinth.streamDecisions>[1][number];
+
+/** Decides about the calls of an answer that wait, and shows how it goes on. */
+export function decide(message: MessageView, decisions: readonly Decision[]): void {
+  const { sessionId, turnId, parentId, id } = message;
+  if (sessionId === null || turnId === null || turns.has(sessionId)) return;
+  const before = loaded(sessionId)?.messages.filter((one) => one.id !== id);
+  const newest = before?.at(-1)?.id;
+  const outline = {
+    key: newKey(),
+    sessionId,
+    after: parentId,
+    ...(newest !== undefined && { newest }),
+  };
+  const turn = new Turn(outline, false, answerOf(message).segments);
+  turns.set(sessionId, turn);
+  changes.emit();
+  void goOn(turn, { turnId, decisions });
+}
+
+async function goOn(
+  turn: Turn,
+  { turnId, decisions }: { readonly turnId: string; readonly decisions: readonly Decision[] },
+): Promise<void> {
+  const stopSharing = share(turn);
+  await turn.run(({ signal }) => plinth.streamDecisions(turnId, decisions, { signal }));
+  stopSharing();
+  keepSources(turn);
+  const { end } = turn.view;
+  if (end?.kind === 'failed') notifyFailure(end.error);
+  const { sessionId } = turn.outline;
+  // The stored answer says how it has ended, also after a lost connection.
+  while (turns.get(sessionId) === turn && signIn.current) {
+    const stored = await storedMessages(sessionId, false);
+    if (stored !== 'later') break;
+    await pause(POLL_MS);
+  }
+  drop(turn);
+  void queryClient.invalidateQueries({ queryKey: sessionsKey });
 }
 
 /** Loads the stored messages of an ended turn and replaces the live turn with them. */
