@@ -58,7 +58,7 @@ async function makeTurn(by: Member, world: World): Promise<string> {
     await database.query(
       `INSERT INTO harness_approval (tenant_id, turn_id, message_id, user_id, id, tool_call_id, tool_name, summary,
          arguments_json, arguments_sha256, subject_hash, grantable, state, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, 'order', $7, $7, '${HASH}', '${HASH}', true, 'PENDING', now() + interval '1 day')`,
+       VALUES ($1, $2, $3, $4, $5, $6, 'order', 'call order', $7, '${HASH}', '${HASH}', true, 'PENDING', now() + interval '1 day')`,
       [tenantId, turnId, question?.id, userId, randomUUID(), calls.waiting, text],
     );
   });
