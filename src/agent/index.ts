@@ -31,6 +31,7 @@ export type {
   ToolContext,
   ToolFacts,
   ToolOutcome,
+  ToolResult,
   ToolTurn,
 } from './tool/agent-tool.js';
 export { quotableName, quoted } from './tool/quotation.js';
@@ -47,4 +48,4 @@ export type { Citations, Source, SourceReference } from './tool/sources.js';
 export { UNKNOWN_OUTCOME } from './tool/tool.effects.js';
 export type { AskedCall, TurnEffects } from './tool/tool.effects.js';
 export { AgentTools } from './tool/tool.registry.js';
-export type { CallContext, ToolResult } from './tool/tool.registry.js';
+export type { CallContext } from './tool/tool.registry.js';

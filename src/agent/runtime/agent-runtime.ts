@@ -1,8 +1,7 @@
 import type { ModelUse, ResolvedChatModel } from '../../model/index.js';
 import type { CallLimits, ChatMessage, ChatPart, Generation } from '../../provider/index.js';
-import type { ToolTurn } from '../tool/agent-tool.js';
+import type { ToolResult, ToolTurn } from '../tool/agent-tool.js';
 import type { AskedCall, TurnEffects } from '../tool/tool.effects.js';
-import type { ToolResult } from '../tool/tool.registry.js';
 import type { TurnSources } from '../tool/sources.js';
 
 /** Limits of one call of the model. `totalMs` is also the limit of the whole turn. */

@@ -18,7 +18,8 @@ import type {
 } from '../../provider/index.js';
 import { TurnSources } from '../tool/sources.js';
 import { newEffectId } from '../tool/tool.effects.js';
-import type { AgentTools, CallContext, ToolResult } from '../tool/tool.registry.js';
+import type { AgentTools, CallContext } from '../tool/tool.registry.js';
+import type { ToolResult } from '../tool/agent-tool.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
 import { ContextWindow } from './context-window.js';
 import { Handover } from './handover.js';

@@ -51,6 +51,21 @@ export interface ToolOutcome {
   readonly images?: readonly ContentPart[] | undefined;
 }
 
+/** A call of one tool that has ended. */
+export interface ToolResult {
+  /**
+   * `timeout`: its own time limit; `stopped`: the signal of the turn; `uncertain`: it may have been executed, and must not be
+   * repeated.
+   */
+  readonly state: 'done' | 'failed' | 'timeout' | 'stopped' | 'uncertain';
+  /** Text for the model, also for a failure. */
+  readonly content: string;
+  /** One line for people. */
+  readonly summary: string;
+  readonly images?: readonly ContentPart[] | undefined;
+  readonly durationMs: number;
+}
+
 /** `always` runs a call at once, `ask` waits for the consent of a person, `never` refuses it. */
 export type ToolConsent = 'always' | 'ask' | 'never';
 

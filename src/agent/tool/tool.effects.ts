@@ -21,8 +21,7 @@ import type {
   TurnOwner,
 } from '../../effect/index.js';
 import { ToolFailure } from './agent-tool.js';
-import type { AgentTool } from './agent-tool.js';
-import type { ToolResult } from './tool.registry.js';
+import type { AgentTool, ToolResult } from './agent-tool.js';
 
 /** The turn that calls are recorded for. */
 export interface TurnEffects extends Omit<TurnOwner, 'tenantId' | 'userId'> {

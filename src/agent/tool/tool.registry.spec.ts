@@ -9,7 +9,8 @@ import type { AgentTool, ToolContext, ToolOutcome } from './agent-tool.js';
 import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
 import { AgentTools } from './tool.registry.js';
 import type { ToolEffects } from './tool.effects.js';
-import type { CallContext, ToolResult } from './tool.registry.js';
+import type { CallContext } from './tool.registry.js';
+import type { ToolResult } from './agent-tool.js';
 import { TurnSources } from './sources.js';
 
 type Run = (input: unknown, context: ToolContext) => Promise<ToolOutcome>;

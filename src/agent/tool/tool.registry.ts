@@ -6,9 +6,16 @@ import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { ATTRIBUTE, OPERATION, recordsContent, traced } from '../../platform/tracing/index.js';
 import { estimatingCounter, fits, longestBeginning, sizeOf } from '../../model/index.js';
-import type { ContentPart, ToolDefinition } from '../../provider/index.js';
+import type { ToolDefinition } from '../../provider/index.js';
 import { MAX_CONTENT_CHARS, ToolFailure } from './agent-tool.js';
-import type { AgentTool, AnswerRoom, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
+import type {
+  AgentTool,
+  AnswerRoom,
+  ToolContext,
+  ToolOutcome,
+  ToolResult,
+  ToolTurn,
+} from './agent-tool.js';
 import { CalculateTool } from './calculate.tool.js';
 import { CurrentTimeTool } from './current-time.tool.js';
 import { withoutControlTokens } from './quotation.js';
@@ -33,21 +40,6 @@ export const AGENT_TOOLS = Symbol('AGENT_TOOLS');
 
 /** Maximum characters of a call's arguments. */
 const MAX_ARGUMENT_CHARS = 100_000;
-
-/** A call of one tool that has ended. */
-export interface ToolResult {
-  /**
-   * `timeout`: its own time limit; `stopped`: the signal of the turn; `uncertain`: it may have been executed, and must not be
-   * repeated.
-   */
-  readonly state: 'done' | 'failed' | 'timeout' | 'stopped' | 'uncertain';
-  /** Text for the model, also for a failure. */
-  readonly content: string;
-  /** One line for people. */
-  readonly summary: string;
-  readonly images?: readonly ContentPart[] | undefined;
-  readonly durationMs: number;
-}
 
 /** The context of a call, without what AgentTools adds itself. */
 export interface CallContext extends Omit<ToolContext, 'room'> {
