@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { createAgent } from '../support/agents.js';
+import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import type { BuiltProcess } from '../support/built-process.js';
+import { OpenChat, sendChat } from '../support/chat.js';
+import { createModel, createProvider } from '../support/models.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
+import { done } from '../support/people.js';
+import { calling } from '../support/scripted-model.js';
+import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
+import { TestToolServer } from '../support/tool-server.js';
+import { eventually } from '../support/wait.js';
+
+interface Message {
+  readonly role: string;
+  readonly turnId: string;
+  readonly state: string;
+  readonly steps: readonly {
+    readonly calls: readonly { readonly callId: string; readonly state: string }[];
+  }[];
+}
+
+interface Tool {
+  readonly id: number;
+  readonly listedHash: string;
+}
+
+(isBuilt ? describe : describe.skip)('a process that is killed while a tool server works', () => {
+  let folder: string;
+  let simulator: Simulator;
+  let store: OwnStore;
+  let shop: TestToolServer;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'plinth-tool-'));
+    simulator = await startSimulator();
+    store = await ownStore({ dataDir: folder });
+    shop = await TestToolServer.start();
+    shop.tools.set('order', {
+      description: 'Orders a thing.',
+      run: () => new Promise(() => undefined),
+    });
+  }, START_MS);
+
+  afterEach(killAll);
+
+  afterAll(async () => {
+    await simulator.close();
+    await shop.close();
+    await store.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function serve(): Promise<{ run: BuiltProcess; admin: Session }> {
+    const run = boot(folder, {
+      ...store.environment,
+      ADMIN_PASSWORD,
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      DATABASE_POOL_SIZE: '5',
+    });
+    return { run, admin: await adminAt(await addressOf(run), ADMIN_PASSWORD) };
+  }
+
+  it(
+    'leaves a call that is neither repeated nor lost',
+    async () => {
+      const first = await serve();
+      const { admin } = first;
+      const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      await createProvider(admin, 'custom_api');
+      const modelId = await createModel(admin, { ...service, modelName: 'agent-model' });
+      const server = { name: 'Shop', address: shop.address };
+      const { id } = done(await admin.post<{ id: number }>('/mcp/server', server)).data;
+      done(await admin.post(`/mcp/server/${id}/check`, {}));
+      const [tool] = done(await admin.get<Tool[]>(`/mcp/server/${id}/tool`)).data;
+      const accepted = { id: tool?.id, accept: tool?.listedHash, consent: 'always' };
+      done(await admin.put(`/mcp/server/${id}/tool`, { tools: [accepted] }));
+      const { id: agentId } = await createAgent(admin, modelId, {
+        runtime: 'tools',
+        mcpToolIds: [tool?.id],
+      });
+      const sessionId = (await admin.post<string>('/system/session', {})).data;
+
+      simulator.script(calling('order', { text: 'a bicycle' }));
+      const chat = await OpenChat.send(admin, { content: 'Order it', agentId, sessionId });
+      await eventually(
+        () => shop.calls.length,
+        (calls) => calls === 1,
+      );
+      first.run.child.kill('SIGKILL');
+      await first.run.exit;
+      await chat.rest().catch(() => undefined);
+
+      const second = await serve();
+      simulator.script(calling('order', { text: 'a bicycle' }), { text: 'I must not.' });
+      const reply = await eventually(
+        () => sendChat(second.admin, { content: 'Go on', agentId, sessionId }),
+        ({ done: isDone }) => isDone,
+      );
+      expect(reply.text).toBe('I must not.');
+      expect(shop.calls).toHaveLength(1);
+      const path = `/system/message/list?sessionId=${sessionId}`;
+      const answers = async (): Promise<Message[]> =>
+        (await second.admin.get<Message[]>(path)).rows.filter(({ role }) => role === 'assistant');
+      const [interrupted, refused] = await answers();
+      expect(interrupted).toMatchObject({
+        state: 'failed',
+        steps: [{ calls: [{ state: 'uncertain' }] }],
+      });
+      expect(refused).toMatchObject({ steps: [{ calls: [{ state: 'failed' }] }] });
+
+      const callId = interrupted?.steps[0]?.calls[0]?.callId ?? '';
+      const resolution = `/chat/turns/${interrupted?.turnId}/effects/${callId}/resolution`;
+      done(await second.admin.post(resolution, { resolution: 'NOT_EXECUTED' }));
+      expect((await answers())[0]).toMatchObject({ steps: [{ calls: [{ state: 'failed' }] }] });
+      shop.tools.set('order', {
+        description: 'Orders a thing.',
+        run: () => ({ content: [{ type: 'text', text: 'Ordered.' }] }),
+      });
+      simulator.script(calling('order', { text: 'a bicycle' }), { text: 'Ordered.' });
+      await sendChat(second.admin, { content: 'It was not, so order', agentId, sessionId });
+      expect(shop.calls).toHaveLength(2);
+    },
+    START_MS,
+  );
+});
