@@ -40,6 +40,7 @@ const features = [
   'media',
   'effect',
   'mcp',
+  'web',
   'agent',
   'apikey',
   'chat',

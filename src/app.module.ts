@@ -45,6 +45,7 @@ import { SkillModule } from './skill/index.js';
 import { SourceModule } from './source/index.js';
 import { StorageModule } from './platform/storage/index.js';
 import { VectorStoreModule } from './vector-store/index.js';
+import { WebModule } from './web/index.js';
 
 export interface AppOptions extends DatabaseOptions {
   readonly media?: MediaOptions;
@@ -108,6 +109,7 @@ export class AppModule {
         RetrievalModule,
         media,
         McpModule,
+        WebModule,
         AgentModule,
         ApiKeyModule,
         HarnessModule,

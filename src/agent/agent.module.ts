@@ -11,6 +11,7 @@ import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
 import { SkillModule } from '../skill/index.js';
+import { WebModule } from '../web/index.js';
 import { Agent } from './agent.entity.js';
 import { AgentController } from './agent.controller.js';
 import { AgentBases } from './agent.bases.js';
@@ -34,6 +35,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     ModelModule,
     RetrievalModule,
     SkillModule,
+    WebModule,
   ],
   controllers: [AgentController],
   providers: [

@@ -15,6 +15,7 @@ import { readFilter } from '../metadata/index.js';
 import { ModelService } from '../model/index.js';
 import { generationIn } from '../provider/index.js';
 import { SkillCatalogue } from '../skill/index.js';
+import { WebSearch } from '../web/index.js';
 import type { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import type { Agent } from './agent.entity.js';
 import { ResponseFormats } from './format/response-formats.js';
@@ -53,6 +54,8 @@ const ENABLED = '0';
 
 /** Tools offered to an agent that uses skills. */
 const SKILL_TOOLS = ['activate_skill', 'read_skill_resource'];
+/** Tools offered only in tenants with an enabled search provider. */
+const WEB_TOOLS = ['web_search', 'fetch_page'];
 
 type AgentChange = Omit<UpdateAgentBody, 'id' | 'revision' | 'share'>;
 
@@ -75,6 +78,7 @@ export class AgentService {
     private readonly tools: AgentTools,
     private readonly serverTools: AgentServerTools,
     private readonly runtimes: AgentRuntimes,
+    private readonly web: WebSearch,
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly bases: AgentBases,
@@ -198,7 +202,7 @@ export class AgentService {
       knowledgeIds: agent.knowledgeIds.filter((base) =>
         isWithinKey(caller, 'knowledgeBases', base),
       ),
-      tools: useSkills ? [...tools, ...SKILL_TOOLS] : tools,
+      tools: [...(await this.usableTools(caller, tools)), ...(useSkills ? SKILL_TOOLS : [])],
       skills: useSkills
         ? this.skills.documents.filter((skill) => skillNames.includes(skill.name))
         : [],
@@ -341,6 +345,15 @@ export class AgentService {
     if (unusable !== undefined) throw new UnknownServerToolError(unusable);
   }
 
+  /** The tools without those of the web where it is switched off. */
+  private async usableTools(
+    { tenantId }: Caller,
+    tools: readonly string[],
+  ): Promise<readonly string[]> {
+    const isUsable = !tools.some(isWebTool) || (await this.web.isEnabled(tenantId));
+    return isUsable ? tools : tools.filter((name) => !isWebTool(name));
+  }
+
   private checkTools(names: readonly string[]): void {
     if (names.length > MAX_TOOLS) throw new TooManyBoundError(msg`tools`, names.length, MAX_TOOLS);
     const existingTools = this.toolOptions().map(({ name }) => name);
@@ -429,4 +442,8 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
         .map((field) => [field, values[field]]),
     ),
   };
+}
+
+function isWebTool(name: string): boolean {
+  return WEB_TOOLS.includes(name);
 }

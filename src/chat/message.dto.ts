@@ -92,7 +92,7 @@ export class UpdateMessageBody extends Input({
 export class SourceView extends View({
   number: number({ example: 1, description: 'The number by which the answer cites it' }),
   cited: flag({ example: true, description: 'Whether the answer cites it' }),
-  knowledgeId: number({ example: 3 }),
+  knowledgeId: number({ example: 3, description: '0: a text of the web' }),
   docId: text({ example: 'a1b2c3d4e5' }),
   fid: text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' }),
   document: text({ example: 'warranty.pdf' }),
@@ -107,6 +107,8 @@ export class SourceView extends View({
     integer({ description: 'With neighbours: index of the first fragment that was sent with it' }),
   ),
   lastIndex: optional(integer({ description: 'Index of the last one' })),
+  url: optional(text({ description: 'Address of a text of the web' })),
+  readTime: optional(text({ description: 'When it was looked up, in ISO 8601' })),
 }) {}
 
 /** A file that a question was sent with. */

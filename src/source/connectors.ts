@@ -4,13 +4,13 @@ import { gunzipSync } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { parse } from 'parse5';
 import type { DefaultTreeAdapterTypes } from 'parse5';
-import robotsParser from 'robots-parser';
 import { DomainError } from '../platform/error/index.js';
 import { OutboundError } from '../platform/outbound/index.js';
 import { isRefused, StorageService, UploadEngine } from '../platform/storage/index.js';
-import { AddressRefusedError, nameOf, USER_AGENT, WebFetch } from './fetch.js';
+import { AddressRefusedError, nameOf, WebFetch } from './fetch.js';
 import type { Fetched } from './fetch.js';
 import { GitConnector } from './git.connector.js';
+import { readRobots } from './robots.js';
 import { DEFAULT_DEPTH, DEFAULT_PAGES } from './source.dto.js';
 import { SourceRepository } from './source.repository.js';
 import { SourceService } from './source.service.js';
@@ -21,7 +21,6 @@ type Node = DefaultTreeAdapterTypes.Node;
 
 /** Bytes of all pages of a run. */
 const MAX_RUN_BYTES = 2 ** 30;
-const MAX_ROBOTS_BYTES = 512 * 1_024;
 const MAX_SITEMAP_BYTES = 50 * 2 ** 20;
 const MAX_SITEMAPS = 50;
 /** Bytes of a page whose links are read. */
@@ -249,23 +248,11 @@ class Crawl {
     return readLinks(Buffer.concat(chunks).toString('utf8'), address);
   }
 
-  /** robots.txt says what may be read, how slowly, and where the sitemaps are (RFC 9309). */
   private async readRobots(): Promise<string[]> {
-    const address = new URL('/robots.txt', this.start).href;
-    const { response } = await this.web.get(address, this.work.signal);
-    const isMissing = response.status >= 400 && response.status < 500;
-    if (!isMissing && response.status !== 200) {
-      response.discard();
-      throw new AddressRefusedError(response.status);
-    }
-    const text = isMissing ? '' : await response.text(MAX_ROBOTS_BYTES);
-    if (isMissing) response.discard();
-    const robots = readRobotsFile(address, text);
-    this.allows = (target) => robots.isAllowed(target, USER_AGENT) !== false;
-    const delayMs = (robots.getCrawlDelay(USER_AGENT) ?? 0) * 1_000;
+    const { allows, delayMs, sitemaps } = await readRobots(this.web, this.start, this.work.signal);
+    this.allows = allows;
     this.pauseMs = Math.min(Math.max(PAUSE_MS, delayMs), MAX_PAUSE_MS);
-    const listed = robots.getSitemaps();
-    return listed.length > 0 ? listed : [new URL('/sitemap.xml', this.start).href];
+    return sitemaps.length > 0 ? [...sitemaps] : [new URL('/sitemap.xml', this.start).href];
   }
 
   private async readSitemaps(sitemaps: string[]): Promise<void> {
@@ -305,9 +292,6 @@ class Crawl {
     }
   }
 }
-
-/** The package is CommonJS, which its types do not say. */
-const readRobotsFile = robotsParser as typeof robotsParser & typeof robotsParser.default;
 
 const MODIFIED = 'modified ';
 const NO_LINKS: PageLinks = { canonical: undefined, isIndexed: true, isFollowed: false, links: [] };

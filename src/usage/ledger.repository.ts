@@ -9,12 +9,12 @@ import { AUXILIARY_KINDS } from './usage.entry.js';
 import type { UsageEntry } from './usage.entry.js';
 
 /** The exact arithmetic of the database (20261201-prices.ts), rounded to the 12 decimals of the column. */
-const COST = `round(call_cost(price, entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.cache_write_tokens,
+const COST = `round(coalesce(entry.cost, call_cost(price, entry.input_tokens, entry.output_tokens, entry.cached_tokens, entry.cache_write_tokens,
     entry.cache_write_hour_tokens, entry.audio_input_tokens, entry.audio_output_tokens, entry.images, entry.seconds,
-    entry.characters, entry.web_searches, entry.code_runs, entry.service_tier, entry.door = 'batch'), 12)`;
+    entry.characters, entry.web_searches, entry.code_runs, entry.service_tier, entry.door = 'batch')), 12)`;
 
 /** Whether the call has used something without a price. A medium is paid by one of its units, other calls by each of them. */
-const UNPRICED = `entry.kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND (price.id IS NULL
+const UNPRICED = `entry.cost IS NULL AND entry.kind NOT IN (${AUXILIARY_KINDS.map((kind) => `'${kind}'`).join(', ')}) AND (price.id IS NULL
     OR CASE WHEN entry.kind IN ('media', 'transcript') THEN
          entry.input_tokens + entry.output_tokens + entry.images + entry.seconds + entry.characters > 0 AND coalesce(
            CASE WHEN entry.input_tokens > 0 THEN price.input_price END, CASE WHEN entry.output_tokens > 0 THEN price.output_price END,
@@ -48,7 +48,7 @@ const ADD = `
            model_id bigint, model_name varchar, provider_code varchar, kind varchar, attempt smallint, outcome varchar,
            estimated boolean, input_tokens bigint, output_tokens bigint, cached_tokens bigint, reasoning_tokens bigint,
            cache_write_tokens bigint, cache_write_hour_tokens bigint, audio_input_tokens bigint, audio_output_tokens bigint,
-           web_searches integer, code_runs integer, service_tier varchar, service_cost numeric, service_currency varchar,
+           web_searches integer, code_runs integer, service_tier varchar, service_cost numeric, service_currency varchar, cost numeric,
            images integer, seconds numeric, characters bigint, price_version bigint, first_token_ms bigint, duration_ms bigint)
     JOIN tenant ON tenant.tenant_id = entry.tenant_id
     LEFT JOIN model_price price ON price.tenant_id = entry.tenant_id AND price.id = entry.price_version

@@ -12,6 +12,8 @@ export interface WorstCase extends MediaUnits {
   readonly outputTokens: number;
   /** For how long the call may write its input to the cache of the service; absent: not at all. */
   readonly cacheWrite?: 'short' | 'hour';
+  /** The cost where no price version says it, in the currency of the installation. */
+  readonly cost?: number;
 }
 
 /** The remainder of a limit, and the time until its reset. */
@@ -60,8 +62,8 @@ const RESERVE = `
            AS most (input_tokens, output_tokens, images, seconds, characters)
     LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
    CROSS JOIN LATERAL reserve_limits($1, $2, $3, $4, $5, $6, $17, $18, most.input_tokens + most.output_tokens,
-      CASE WHEN price.currency IS NULL THEN worst_cost(price, most.input_tokens, most.output_tokens, most.images, most.seconds,
-        most.characters, $16, $15::boolean) END,
+      coalesce($19::numeric, CASE WHEN price.currency IS NULL THEN worst_cost(price, most.input_tokens, most.output_tokens,
+        most.images, most.seconds, most.characters, $16, $15::boolean) END),
       $13, $14) r`;
 
 /** The remaining limits, counted as the functions of the database do (20261206-departments.ts): those of a minute are reservations of the last minute, those of days and months have counters. */
@@ -162,11 +164,12 @@ export class ReservationRepository {
     const { tenantId, id, limits, userId, apiKeyId, modelId, groupIds, tags } = request;
     const { priceVersion, isOfBatch } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
-    const { cacheWrite } = request.worst;
+    const { cacheWrite, cost } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
       ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch, cacheWrite ?? null, groupIds, tags],
+      cost ?? null,
     ]);
   }
 

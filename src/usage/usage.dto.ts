@@ -40,7 +40,7 @@ export const GROUPS = [
 export type UsageGroup = (typeof GROUPS)[number];
 
 export const KINDS = [
-  ...['chat', 'embedding', 'rerank', 'media', 'transcript', 'moderation'],
+  ...['chat', 'embedding', 'rerank', 'media', 'transcript', 'moderation', 'search'],
   ...AUXILIARY_KINDS,
 ] as const;
 

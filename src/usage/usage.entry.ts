@@ -70,6 +70,8 @@ const usageEntry = z.object({
   service_tier: z.string().nullable().default(null),
   service_cost: z.number().nullable().default(null),
   service_currency: z.string().nullable().default(null),
+  /** What a search of the web has cost, in the currency of the installation; calls of models are priced by their price version. */
+  cost: z.number().optional(),
   images: z.number(),
   seconds: z.number(),
   characters: z.number(),

@@ -91,6 +91,11 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/group': { displayName: 'Robust' },
   'POST /system/info': { name: 'Robust' },
   'POST /mcp/server': { name: 'robust', address: 'https://tools.example.com/mcp' },
+  'POST /system/search': {
+    name: 'Robust',
+    code: 'searxng',
+    address: 'https://search.example.com',
+  },
   'POST /system/limit/target': { kind: 'webhook', address: 'https://hooks.example.com/robust' },
   'POST /system/provider': { providerName: 'Robust', providerCode: 'robust' },
   'POST /system/role': { roleName: 'Robust', roleKey: 'robust', permissions: [] },

@@ -11,6 +11,10 @@ export interface SourceReference extends FragmentReference {
   /** Indexes of the first and the last fragment that were sent with it, itself included; only with neighbours. */
   readonly firstIndex?: number;
   readonly lastIndex?: number;
+  /** The address of a text of the web, whose knowledgeId is 0. */
+  readonly url?: string;
+  /** When it was looked up, in ISO 8601. */
+  readonly readTime?: string;
 }
 
 export interface Source extends SourceReference {
@@ -22,10 +26,12 @@ export interface SentFragment extends CitableFragment {
   readonly cutFrom?: number;
   readonly firstIndex?: number;
   readonly lastIndex?: number;
+  readonly url?: string;
+  readonly readTime?: string;
 }
 
 export function sourceOf(fragment: SentFragment, number: number): Source {
-  const { content, cutFrom, firstIndex, lastIndex } = fragment;
+  const { content, cutFrom, firstIndex, lastIndex, url, readTime } = fragment;
   return {
     number,
     ...fragmentReference(fragment),
@@ -33,6 +39,8 @@ export function sourceOf(fragment: SentFragment, number: number): Source {
     ...(cutFrom !== undefined && { cutFrom }),
     ...(firstIndex !== undefined && { firstIndex }),
     ...(lastIndex !== undefined && { lastIndex }),
+    ...(url !== undefined && { url }),
+    ...(readTime !== undefined && { readTime }),
   };
 }
 

@@ -23,7 +23,9 @@ import { ReadDocumentTool } from './read-document.tool.js';
 import { SearchKnowledgeTool } from './search-knowledge.tool.js';
 import { isRecorded, leavesUnknown, ToolEffects, UNKNOWN_OUTCOME } from './tool.effects.js';
 import type { AskedCall, RecordedCall, TurnEffects } from './tool.effects.js';
+import { FetchPageTool } from './fetch-page.tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
+import { WebSearchTool } from './web-search.tool.js';
 
 /** Every tool by its name, in the order in which models are offered them. A new tool is one line here. */
 const TOOLS = {
@@ -33,6 +35,8 @@ const TOOLS = {
   calculate: CalculateTool,
   activate_skill: ActivateSkillTool,
   read_skill_resource: ReadSkillResourceTool,
+  web_search: WebSearchTool,
+  fetch_page: FetchPageTool,
 } as const satisfies Record<string, Type<AgentTool>>;
 
 /** All tools; they are made by Nest in the order of TOOLS. */

@@ -108,6 +108,7 @@ export function citationsOf(text: string, sources: readonly Source[]): Citation[
   });
 }
 
-export function urlOf({ knowledgeId, docId, fid }: Source): string {
+export function urlOf({ knowledgeId, docId, fid, url }: Source): string {
+  if (url !== undefined) return url;
   return `plinth://knowledge/${knowledgeId}/${encodeURIComponent(docId)}#${encodeURIComponent(fid)}`;
 }

@@ -187,6 +187,13 @@ const groups: readonly Group[] = [
     paths: ['/monitor/logininfor'],
     actions: ['list', 'export'],
   },
+  {
+    name: 'search providers',
+    prefix: 'system:search',
+    paths: ['/system/search'],
+    actions: ['list', 'add', 'edit', 'remove'],
+    more: { test: 'Search with a provider to test it' },
+  },
   { name: 'providers', prefix: 'system:provider', paths: ['/system/provider'], actions: crud },
   {
     name: 'models',

@@ -181,6 +181,8 @@ describe('the tools of agents', () => {
       'calculate',
       'activate_skill',
       'read_skill_resource',
+      'web_search',
+      'fetch_page',
     ]);
     const offered = tools.offered(names, await turn([shop, office], { skills: true }));
     expect(offered.map(({ name }) => name)).toEqual(names);
@@ -194,7 +196,9 @@ describe('the tools of agents', () => {
     expect(offered[0]?.description).toContain(`${shop} "Shop", ${office} "Office"`);
     expect(offered[4]?.description).toContain('- pdf: ');
     const none = tools.offered(names, await turn([]));
-    expect(none.map(({ name }) => name)).toEqual(['current_time', 'calculate']);
+    expect(none.map(({ name }) => name)).toEqual([
+      ...['current_time', 'calculate', 'web_search', 'fetch_page'],
+    ]);
   });
 
   describe('search_knowledge', () => {

@@ -586,6 +586,7 @@ describe('a turn of an agent with tools', () => {
     const tools = done(await admin.get<{ name: string }[]>('/agent/agent/toolOptions')).data;
     expect(tools.map(({ name }) => name)).toEqual([
       ...['search_knowledge', 'read_document', 'current_time', 'calculate'],
+      ...['web_search', 'fetch_page'],
     ]);
     const runtimes = done(await admin.get('/agent/agent/runtimeOptions')).data;
     expect(runtimes).toMatchObject([

@@ -393,6 +393,16 @@ export const apiKey: RecordKind = {
   make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
 };
 
+export const searchProvider: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by) => {
+    const address = `https://search.example.com/${fresh('search')}`;
+    const fields = { name: 'Search', code: 'searxng', address };
+    return idOf(await by.session.post('/system/search', fields));
+  },
+};
+
 export const noticeTarget: RecordKind = {
   owner: 'tenant',
   missing: NO_ID,

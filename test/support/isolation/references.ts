@@ -35,6 +35,7 @@ import {
   limit,
   model,
   noticeTarget,
+  searchProvider,
   modelKey,
   modelName,
   provisionedGroup,
@@ -200,6 +201,10 @@ export const references: Record<string, Record<string, Reference>> = {
   'PUT /system/limit': { id: { kind: limit, body: (id) => ({ id, cap: 2 }) } },
   'DELETE /system/limit/:ids': { ids: { kind: limit, several: true } },
   'DELETE /system/limit/target/:ids': { ids: { kind: noticeTarget, several: true } },
+
+  'PUT /system/search': { id: { kind: searchProvider, body: (id) => ({ id, sortOrder: 2 }) } },
+  'DELETE /system/search/:ids': { ids: { kind: searchProvider, several: true } },
+  'POST /system/search/:id/test': { id: { kind: searchProvider, body: () => ({}) } },
 
   'GET /system/sso/:id': { id: { kind: ssoProvider } },
   'POST /system/sso': {

@@ -17,6 +17,7 @@ import { retrieval } from './retrieval.js';
 import { langchain } from './langchain.js';
 import { media } from './media.js';
 import { mcp } from './mcp.js';
+import { web } from './web.js';
 import { agent } from './agent.js';
 import { apikey } from './apikey.js';
 import { chat } from './chat.js';
@@ -45,6 +46,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   langchain,
   media,
   mcp,
+  web,
   agent,
   apikey,
   chat,
