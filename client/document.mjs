@@ -84,7 +84,8 @@ function unwrapped(schema, route) {
 
 function isFailure(schema) {
   const codes = schema?.properties?.code?.enum;
-  return codes !== undefined && !codes.includes(200);
+  // Records may have a code, too, which is a text.
+  return codes !== undefined && codes.every(Number.isInteger) && !codes.includes(200);
 }
 
 /** OpenAPI 3.1, which has a type for null. */

@@ -20,7 +20,7 @@ import type {
 } from './web.dto.js';
 import { WebSearch } from './web-search.js';
 
-const MAX_PROVIDERS = 20;
+const MAX_PROVIDERS = 200;
 const TEST_QUERY = 'example.com';
 const TEST_RESULTS = 5;
 
