@@ -6,9 +6,11 @@ import { SearchFailedError } from './search.errors.js';
 const ASKED = { query: 'a & b', count: 3, address: 'https://s.example.com', apiKey: 'key-1' };
 
 /**
- * Answers in the form that the services document. SearXNG: docs.searxng.org/dev/search_api ("Requesting an unset format will
- * return a 403 Forbidden error") and its JSON result class. Brave: api-dashboard.search.brave.com, Web Search responses. Tavily:
- * docs.tavily.com, POST /search; `published_date` comes with topic news only. Serper: serper.dev playground. Read 2026-11-28.
+ * Answers in the form that the services document; none was recorded. SearXNG: docs.searxng.org/dev/search_api ("Requesting an
+ * unset format will return a 403 Forbidden error") and its JSON result class. Brave: api-dashboard.search.brave.com, Web Search
+ * responses; its 422 is in github.com/nearai/ironclaw/issues/2780 (2026-04-21). Tavily: docs.tavily.com, POST /search;
+ * `published_date` comes with topic news only; the codes 432 and 433 are unverified. Serper: serper.dev playground; its errors
+ * are unverified.
  */
 const ANSWERS: Readonly<Record<SearchCode, object>> = {
   searxng: {

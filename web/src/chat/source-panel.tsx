@@ -1,4 +1,4 @@
-import { Button, CloseButton, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Button, CloseButton, Skeleton, Stack, Text } from '@mantine/core';
 import { ApiError } from '@plinth/client';
 import type { FragmentView } from '@plinth/client';
 import { IconDownload, IconExternalLink } from '@tabler/icons-react';
@@ -12,6 +12,7 @@ import { useAction } from '../ui/action';
 import { saveFile } from '../ui/download';
 import { Failure } from '../ui/states';
 import { Markdown } from '../ui/markdown';
+import { absolute } from '../ui/time';
 import type { ShownSource } from './actions';
 import { sourceTextOf } from './turns';
 import styles from './source-panel.module.css';
@@ -49,12 +50,37 @@ export default function SourcePanel({ source, onClose }: Props) {
         </div>
         <CloseButton aria-label={t('source.close')} onClick={onClose} />
       </header>
-      {mayRead ? (
-        <DocumentText source={source} />
+      {source.url === undefined ? (
+        mayRead ? (
+          <DocumentText source={source} />
+        ) : (
+          <SentText source={source} reason="permission" />
+        )
       ) : (
-        <SentText source={source} reason="permission" />
+        <WebText source={source} url={source.url} />
       )}
     </section>
+  );
+}
+
+/** A page of the web: its address, when it was read, and what the model read, if the page still has it. */
+function WebText({ source, url }: { readonly source: ShownSource; readonly url: string }) {
+  const { t } = useTranslation('chat');
+  const { readTime } = source;
+  return (
+    <>
+      <div className={styles['text']}>
+        <Anchor href={url} target="_blank" rel="noopener noreferrer nofollow" size="sm">
+          {url}
+        </Anchor>
+        {readTime !== undefined && (
+          <Text size="sm" c="dimmed">
+            {t('source.readAt', { time: absolute(new Date(readTime)) })}
+          </Text>
+        )}
+      </div>
+      <SentText source={source} reason="web" />
+    </>
   );
 }
 
@@ -64,7 +90,7 @@ function SentText({
   reason,
 }: {
   readonly source: ShownSource;
-  readonly reason: 'permission' | 'gone';
+  readonly reason: 'permission' | 'gone' | 'web';
 }) {
   const { t } = useTranslation('chat');
   const text = sourceTextOf(source.fid);
