@@ -3,7 +3,7 @@ import { msg } from '../platform/message/index.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from './vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 import { PgvectorRepository } from './vector.repository.js';
-import type { VectorTable } from './vector.repository.js';
+import type { LargeSet, VectorIndex, VectorTable } from './vector.repository.js';
 import { Injectable, Logger } from '@nestjs/common';
 import { orderedHits } from './exact/vector-memory.js';
 
@@ -96,10 +96,16 @@ export abstract class RelationalVectorStore extends VectorStore {
   }
 }
 
+/** Numbers of vectors from which a base is searched by an index: 78,000 vectors of 384 dimensions. */
+const MIN_INDEXED_NUMBERS = 30_000_000;
+
+/** Vectors of a list of an index. */
+const VECTORS_PER_LIST = 1_000;
+
 /**
- * Vectors in the relational store with the extension pgvector, any version. A search scans all vectors of the base:
- * it is exact, has no limit of dimensions below pgvector's 16,000, and needs no index, whose maintenance costs more
- * than it saves within a base (docs/decisions/0007).
+ * Vectors in the relational store with the extension pgvector, any version. A search scans all vectors of the base: it is
+ * exact and needs no upkeep. A large base gets an index of its own where pgvector 0.8 runs, because a scan takes time by the
+ * number of vectors; it finds nearly all of the nearest (docs/decisions/0051-vector-index-of-large-bases.md).
  */
 @Injectable()
 export class PgvectorVectorStore extends RelationalVectorStore {
@@ -131,8 +137,60 @@ export class PgvectorVectorStore extends RelationalVectorStore {
     query: VectorQuery,
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
-    return this.call(msg`search vectors`, signal, async () =>
-      orderedHits(await this.vectors.nearest(scope, query), query),
-    );
+    return this.call(msg`search vectors`, signal, async () => {
+      const lists = await this.vectors.listsOf(scope, query.vector.length);
+      const hits =
+        lists === undefined
+          ? await this.vectors.nearest(scope, query)
+          : await this.vectors.nearestByIndex(scope, query, probesOf(lists));
+      return orderedHits(hits, query);
+    });
   }
+
+  /**
+   * Builds the indexes of bases that have become large, builds them again where a base has grown to twice its size, and drops those
+   * of bases that have shrunk to half of what is large.
+   */
+  override async maintain(minNumbers = MIN_INDEXED_NUMBERS): Promise<void> {
+    if (!(await this.vectors.canIndex())) return;
+    const sets = await this.vectors.largeSets(minNumbers / 2);
+    await this.vectors.whileBuilding(async (run) => {
+      const indexes = await this.vectors.indexes(run);
+      for (const failed of indexes.filter(({ valid }) => !valid)) {
+        await this.vectors.dropIndex(run, failed);
+      }
+      for (const set of sets) {
+        const lists = listsOf(set.count);
+        if (set.count * set.dimension < minNumbers) continue;
+        if (lists < 2 * (largestOf(indexes, set)?.lists ?? 0)) continue;
+        await this.vectors.buildIndex(run, { ...set, lists });
+        this.logger.log({ msg: 'Vector index built', ...set, lists });
+      }
+      const current = await this.vectors.indexes(run);
+      const needed = new Set(sets.map((set) => largestOf(current, set)?.name));
+      for (const index of current.filter(({ name }) => !needed.has(name))) {
+        await this.vectors.dropIndex(run, index);
+      }
+    });
+  }
+}
+
+/** More lists need more memory to build: 1,500 take 600 MB at 1,024 dimensions. */
+const MAX_LISTS = 1_500;
+
+function listsOf(vectors: number): number {
+  return Math.min(MAX_LISTS, Math.ceil(vectors / VECTORS_PER_LIST));
+}
+
+/** Lists that a search reads: about 30,000 of a million vectors. */
+function probesOf(lists: number): number {
+  return Math.ceil(Math.sqrt(lists));
+}
+
+/** The valid index of the set with the most lists, which is the last one built. */
+function largestOf(indexes: readonly VectorIndex[], set: LargeSet): VectorIndex | undefined {
+  return indexes
+    .filter(({ valid, knowledgeId }) => valid && knowledgeId === set.knowledgeId)
+    .filter(({ dimension }) => dimension === set.dimension)
+    .sort((a, b) => b.lists - a.lists)[0];
 }

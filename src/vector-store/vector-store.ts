@@ -97,6 +97,11 @@ export abstract class VectorStore {
     signal: AbortSignal,
   ): Promise<number[]>;
 
+  /** Builds what searches of large bases need, and removes what they need no more. Takes minutes; called in the background. */
+  async maintain(): Promise<void> {
+    // Most stores need nothing.
+  }
+
   /**
    * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
    * finish; any other failure is logged and becomes a VectorStoreError, except for an outage.

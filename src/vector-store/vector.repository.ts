@@ -1,10 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { Database, withLongStatements, acrossTenants } from '../platform/database/index.js';
+import type { RunStatement } from '../platform/database/index.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 import { randomInt } from 'node:crypto';
 import { STAMP_BITS } from './exact/vector-memory.js';
 import type { SetList, SetVectors, VectorSet } from './exact/vector-memory.js';
 import type { KnownPoint } from './qdrant/qdrant.collections.js';
+
+/** The vectors of one dimension of a base. */
+export interface LargeSet {
+  readonly knowledgeId: number;
+  readonly dimension: number;
+  readonly count: number;
+}
+
+export interface VectorIndex {
+  readonly name: string;
+  readonly valid: boolean;
+  readonly knowledgeId: number;
+  readonly dimension: number;
+  readonly lists: number;
+}
 
 export type ScopeCount = VectorScope & { readonly count: number };
 
@@ -144,32 +160,151 @@ export class PgvectorRepository extends VectorTable {
     );
   }
 
+  /** Whether the extension has what searches by index need: half precision, and filters that lose no hit. */
+  async canIndex(): Promise<boolean> {
+    const [row] = await this.database.query<{ version: string }>(
+      "SELECT extversion AS version FROM pg_extension WHERE extname = 'vector'",
+    );
+    const [major = 0, minor = 0] = row?.version.split('.').map(Number) ?? [];
+    return major > 0 || minor >= 8;
+  }
+
+  /** Sets of a base and a dimension with so many numbers or more; a scan takes time by their number. */
+  async largeSets(minNumbers: number): Promise<LargeSet[]> {
+    const find = (): Promise<LargeSet[]> =>
+      this.database.query<LargeSet>(
+        `SELECT knowledge_id AS "knowledgeId", dimension, count(*) AS count FROM fragment_pgvector
+          WHERE dimension <= $2 GROUP BY knowledge_id, dimension
+         HAVING count(*) * dimension >= $1 ORDER BY knowledge_id, dimension`,
+        [minNumbers, MAX_INDEXED_DIMENSION],
+      );
+    return acrossTenants('indexes of vectors', () => withLongStatements(find));
+  }
+
+  /** The indexes, also those whose building failed. */
+  async indexes(run: RunStatement): Promise<VectorIndex[]> {
+    const rows = await run<{ name: string; valid: boolean }>(
+      `SELECT relname AS name, indisvalid AS valid FROM pg_index JOIN pg_class ON oid = indexrelid
+        WHERE indrelid = 'fragment_pgvector'::regclass AND relname LIKE 'fragment\\_pgvector\\_ivf\\_%'`,
+    );
+    return rows.map(({ name, valid }) => {
+      const [knowledgeId = 0, dimension = 0, lists = 0] = name.split('_').slice(3).map(Number);
+      return { name, valid, knowledgeId, dimension, lists };
+    });
+  }
+
+  /**
+   * Runs the work while no other process does the same; no other session waits for what it builds. Undefined where another
+   * process is at it.
+   */
+  async whileBuilding<T>(work: (run: RunStatement) => Promise<T>): Promise<T | undefined> {
+    const build = async (run: RunStatement): Promise<T | undefined> => {
+      const [row] = await run<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+        INDEX_LOCK,
+      ]);
+      if (!row?.locked) return undefined;
+      try {
+        await run("SET maintenance_work_mem = '1GB'");
+        return await work(run);
+      } finally {
+        // A statement that exceeds its time closes the connection, and the lock goes with it.
+        await run(
+          `SELECT set_config('maintenance_work_mem', reset_val, false), pg_advisory_unlock($1)
+             FROM pg_settings WHERE name = 'maintenance_work_mem'`,
+          [INDEX_LOCK],
+        ).catch(ignore);
+      }
+    };
+    return withLongStatements(() => this.database.onConnection(build));
+  }
+
+  /** Builds an index of one base; half precision halves it, and the search computes the scores from the vectors. */
+  async buildIndex(
+    run: RunStatement,
+    { knowledgeId, dimension, lists }: Omit<VectorIndex, 'name' | 'valid'>,
+  ): Promise<void> {
+    await run(
+      `CREATE INDEX CONCURRENTLY fragment_pgvector_ivf_${knowledgeId}_${dimension}_${lists} ON fragment_pgvector
+        USING ivfflat ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (lists = ${lists})
+        WHERE knowledge_id = '${knowledgeId}'::bigint AND dimension = ${dimension}`,
+    );
+  }
+
+  async dropIndex(run: RunStatement, { name }: VectorIndex): Promise<void> {
+    await run(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
+  }
+
+  /** Number of lists of the index for a search; undefined without one. */
+  async listsOf({ knowledgeId }: VectorScope, dimension: number): Promise<number | undefined> {
+    const rows = await this.database.prepared<{ lists: number }>(LISTS, [
+      `fragment\\_pgvector\\_ivf\\_${knowledgeId}\\_${dimension}\\_%`,
+    ]);
+    return rows[0]?.lists;
+  }
+
   /**
    * The inner product of unit vectors is the cosine; pgvector's operator returns its negative. The inner query computes
    * it once per row; a single query would compute it again for the result.
    */
-  async nearest(
-    scope: VectorScope,
-    { vector, limit, fragmentIds, attachmentIds }: VectorQuery,
-  ): Promise<VectorHit[]> {
+  async nearest(scope: VectorScope, query: VectorQuery): Promise<VectorHit[]> {
     return this.database.query<VectorHit>(
       `SELECT fragment_id AS "fragmentId", -distance AS score
          FROM (SELECT fragment_id, embedding <#> $4::vector AS distance FROM fragment_pgvector
-                WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3
-                  AND ($6::bigint[] IS NULL OR fragment_id = ANY ($6))
-                  AND ($7::bigint[] IS NULL OR attachment_id = ANY ($7))
+                WHERE ${IN_SCOPE}
                 ORDER BY distance, fragment_id LIMIT $5) nearest`,
-      [
-        scope.knowledgeId,
-        scope.tenantId,
-        vector.length,
-        binaryForm(vector),
-        limit,
-        fragmentIds ?? null,
-        attachmentIds ?? null,
-      ],
+      valuesOf(scope, query),
     );
   }
+
+  /**
+   * `nearest` by the index, which reads these many of its lists, and more while a filter leaves too few. The expression is
+   * that of the index; `nearest` has another one, so that PostgreSQL cannot take the index there.
+   */
+  async nearestByIndex(
+    scope: VectorScope,
+    query: VectorQuery,
+    probes: number,
+  ): Promise<VectorHit[]> {
+    const half = `halfvec(${query.vector.length})`;
+    return this.database.transaction(async () => {
+      await this.database.query(
+        `SELECT set_config('ivfflat.probes', $1, true), set_config('ivfflat.iterative_scan', 'relaxed_order', true)`,
+        [String(probes)],
+      );
+      return this.database.query<VectorHit>(
+        `SELECT fragment_id AS "fragmentId", -(embedding <#> $4::vector) AS score
+           FROM (SELECT fragment_id, embedding FROM fragment_pgvector
+                  WHERE ${IN_SCOPE}
+                  ORDER BY embedding::${half} <#> $4::vector::${half} LIMIT $5) nearest`,
+        valuesOf(scope, query),
+      );
+    });
+  }
+}
+
+function ignore(): void {
+  // The failure of the work is the one to report.
+}
+
+/** Vectors of half precision that pgvector can index. */
+const MAX_INDEXED_DIMENSION = 4_000;
+
+/** Key of the advisory lock of the process that builds indexes; an arbitrary constant. */
+const INDEX_LOCK = 6_039_003;
+
+const LISTS = `SELECT substring(relname FROM '[0-9]+$')::integer AS lists
+  FROM pg_index JOIN pg_class ON oid = indexrelid
+ WHERE indrelid = 'fragment_pgvector'::regclass AND indisvalid AND relname LIKE $1
+ ORDER BY lists DESC LIMIT 1`;
+
+const IN_SCOPE = `knowledge_id = $1 AND tenant_id = $2 AND dimension = $3
+  AND ($6::bigint[] IS NULL OR fragment_id = ANY ($6))
+  AND ($7::bigint[] IS NULL OR attachment_id = ANY ($7))`;
+
+function valuesOf({ knowledgeId, tenantId }: VectorScope, query: VectorQuery): unknown[] {
+  const { vector, limit, fragmentIds, attachmentIds } = query;
+  const restriction = [fragmentIds ?? null, attachmentIds ?? null];
+  return [knowledgeId, tenantId, vector.length, binaryForm(vector), limit, ...restriction];
 }
 
 const TABLE = [

@@ -138,6 +138,36 @@ describe('a search', () => {
     });
   });
 
+  it('finds the best of chosen documents alike, whether they have few fragments or many', async () => {
+    const base = await makeBase();
+    const red = await makeDocument(base);
+    const reds = await store(
+      red,
+      Array.from({ length: 30 }, (_, at) => `A red boat, ${'sail '.repeat(at)}.`),
+    );
+    await storeNew(
+      base,
+      Array.from({ length: 60 }, () => 'Red, red boat.'),
+    );
+    await database.query(
+      `INSERT INTO fragment (id, tenant_id, knowledge_id, attachment_id, doc_id, fid, idx, content, language, term_count)
+       SELECT id, $1, $2, $3, 'document', 'chosen' || id, id, '', 'english', 1 FROM unnest($4::bigint[]) AS id`,
+      [TENANT, base.knowledgeId, red.attachmentId, reds],
+    );
+    const search = async (): Promise<number[]> => {
+      const options = { attachmentIds: [red.attachmentId] };
+      const { hits } = await index.search(base, 'red boat', 5, options);
+      return hits.map(({ fragmentId }) => fragmentId);
+    };
+    const few = await search();
+    expect(few).toHaveLength(5);
+    expect(reds).toEqual(expect.arrayContaining(few));
+    const tooMany = Array.from({ length: 20_001 }, (_, at) => at);
+    const repository = plinth.app.get(KeywordRepository);
+    jest.spyOn(repository, 'fragmentsOf').mockResolvedValue(tooMany);
+    expect(await search()).toEqual(few);
+  });
+
   it('finds other forms of a word, whatever languages the base has', async () => {
     const base = await makeBase();
     const [english = 0] = await storeNew(base, [

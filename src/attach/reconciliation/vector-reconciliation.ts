@@ -80,6 +80,10 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     this.lastOrphanCount = orphanCount;
     this.removed += orphanCount;
     await this.findLost();
+    // The embedded store has one connection, which building an index would block for minutes.
+    if (this.config.DATABASE_URL !== undefined) {
+      for (const store of this.stores.all()) await store.maintain();
+    }
     return orphanCount;
   }
 

@@ -42,7 +42,7 @@ export interface KeywordHit {
 export interface KeywordResult {
   /** Best first; equal scores in the order of their ids. */
   readonly hits: KeywordHit[];
-  /** Number of fragments that have at least one of the words. */
+  /** Number of fragments that have at least one of the words; of the whole base where many documents were chosen. */
   readonly total: number;
 }
 

@@ -32,12 +32,18 @@ export interface AnalysisBase extends KnowledgeScope {
   readonly attachmentId?: number;
 }
 
-export interface KeywordSearchOptions {
-  readonly signal?: AbortSignal;
+interface KeywordRestriction {
   readonly fragmentIds?: readonly number[] | undefined;
   /** Restricts the search to fragments of these documents; absent: the whole base. */
   readonly attachmentIds?: readonly number[] | undefined;
 }
+
+export interface KeywordSearchOptions extends KeywordRestriction {
+  readonly signal?: AbortSignal;
+}
+
+/** Fragments of chosen documents that are listed before a search. Half a million would take longer than the search. */
+const MAX_LISTED = 20_000;
 
 /**
  * Fragments of one block. More make searching cheaper and adding to a block dearer, and rows would outgrow a page of
@@ -116,6 +122,7 @@ export class KeywordIndex {
     if (languages.length === 0 || terms.length === 0) return NOTHING;
     signal?.throwIfAborted();
     const among = await this.amongOf(scope, restriction);
+    signal?.throwIfAborted();
     const rows = await this.repository.find(scope, terms);
     signal?.throwIfAborted();
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
@@ -131,7 +138,8 @@ export class KeywordIndex {
       words: limitedQuestion.words.map(withPostings),
       joined: limitedQuestion.joined.map(withPostings),
     };
-    return rank(question, corpus, limit, among);
+    if (among !== 'many') return rank(question, corpus, limit, among);
+    return this.bestOf(scope, restriction, limit, (pool) => rank(question, corpus, pool));
   }
 
   /** The words of each text by which the query finds it, as the text has them. */
@@ -145,17 +153,36 @@ export class KeywordIndex {
     return this.analysis.wordsWith(new Set(termsIn(limitedQuestion)), texts, languages);
   }
 
-  /** The fragments that may be found; undefined for all of the base. */
+  /** The fragments that may be found; undefined for all of the base, `many` for more than are listed before the search. */
   private async amongOf(
     scope: KnowledgeScope,
-    { fragmentIds, attachmentIds }: KeywordSearchOptions,
-  ): Promise<ReadonlySet<number> | undefined> {
-    const requestedIds = fragmentIds && new Set(fragmentIds);
-    if (!attachmentIds) return requestedIds;
-    const documentFragments = await this.repository.fragmentsOf(scope, attachmentIds);
-    return new Set(
-      requestedIds ? documentFragments.filter((id) => requestedIds.has(id)) : documentFragments,
-    );
+    { fragmentIds, attachmentIds }: KeywordRestriction,
+  ): Promise<ReadonlySet<number> | 'many' | undefined> {
+    if (!attachmentIds) return fragmentIds && new Set(fragmentIds);
+    if (fragmentIds) {
+      return new Set(await this.repository.fragmentsIn(scope, attachmentIds, fragmentIds));
+    }
+    const limit = MAX_LISTED + 1;
+    const ids = await this.repository.fragmentsOf(scope, attachmentIds, limit);
+    return ids.length > MAX_LISTED ? 'many' : new Set(ids);
+  }
+
+  /** The best within many documents: whether a fragment is one of theirs is looked up from the best of the base on. */
+  private async bestOf(
+    scope: KnowledgeScope,
+    { attachmentIds = [] }: KeywordRestriction,
+    limit: number,
+    ranked: (pool: number) => KeywordResult,
+  ): Promise<KeywordResult> {
+    for (let pool = 4 * limit; ; pool *= 8) {
+      const { hits, total } = ranked(pool);
+      const ids = hits.map(({ fragmentId }) => fragmentId);
+      const within = new Set(await this.repository.fragmentsIn(scope, attachmentIds, ids));
+      const wanted = hits.filter(({ fragmentId }) => within.has(fragmentId));
+      if (wanted.length >= limit || hits.length < pool) {
+        return { hits: wanted.slice(0, limit), total };
+      }
+    }
   }
 
   /**

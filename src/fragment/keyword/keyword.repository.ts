@@ -79,8 +79,8 @@ export class KeywordRepository {
 
   async statistics({ tenantId, knowledgeId }: KnowledgeScope): Promise<BaseStatistics> {
     const rows = await this.database.query<BlockSize & { languages: string[] }>(
-      `SELECT fragments, terms, languages FROM keyword_block
-        WHERE tenant_id = $1 AND knowledge_id = $2`,
+      `SELECT sum(fragments)::bigint AS fragments, sum(terms)::bigint AS terms, languages FROM keyword_block
+        WHERE tenant_id = $1 AND knowledge_id = $2 GROUP BY languages`,
       [tenantId, knowledgeId],
     );
     return {
@@ -90,38 +90,54 @@ export class KeywordRepository {
     };
   }
 
-  /** All postings of those of the terms that the base has. */
+  /** All postings of those of the terms that the base has, by the index over the terms of a base. */
   async find(
     { tenantId, knowledgeId }: KnowledgeScope,
     terms: readonly string[],
   ): Promise<TermPostings[]> {
     return this.database.query<TermPostings>(
       `SELECT asked.term, string_agg(found.postings, '') AS postings
-         FROM keyword_block block
-        CROSS JOIN unnest($3::text[]) AS asked (term)
+         FROM unnest($3::text[]) AS asked (term)
         CROSS JOIN LATERAL (
           SELECT postings FROM keyword_posting
-           WHERE tenant_id = $1 AND block_id = block.id AND term = asked.term
+           WHERE tenant_id = $1 AND knowledge_id = $2 AND term = asked.term
           OFFSET 0
         ) found
-        WHERE block.tenant_id = $1 AND block.knowledge_id = $2
         GROUP BY asked.term`,
       [tenantId, knowledgeId, terms],
     );
   }
 
-  /** The fragments of the documents. Their own table has them without the terms, which are long. */
+  /** Up to `limit` fragments of the documents. Their own table has them without the terms, which are long. */
   async fragmentsOf(
     { tenantId, knowledgeId }: KnowledgeScope,
     attachmentIds: readonly number[],
+    limit: number,
   ): Promise<number[]> {
     const [row] = await this.database.query<{ ids: string | null }>(
       // One text, because a row for each of many ids takes longer than the lookup.
-      `SELECT string_agg(id::text, ' ') AS ids FROM fragment
-        WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = ANY ($3::bigint[])`,
-      [tenantId, knowledgeId, attachmentIds],
+      `SELECT string_agg(id::text, ' ') AS ids
+         FROM (SELECT id FROM fragment
+                WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = ANY ($3::bigint[])
+                LIMIT $4) found`,
+      [tenantId, knowledgeId, attachmentIds, limit],
     );
     return row?.ids?.split(' ').map(Number) ?? [];
+  }
+
+  /** Those of the fragments that the documents have. */
+  async fragmentsIn(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    attachmentIds: readonly number[],
+    fragmentIds: readonly number[],
+  ): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT id FROM fragment
+        WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])
+          AND attachment_id = ANY ($4::bigint[])`,
+      [tenantId, knowledgeId, fragmentIds, attachmentIds],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /**

@@ -139,6 +139,22 @@ export class Database {
     }
   }
 
+  /**
+   * Runs statements on one connection without a transaction, for those that PostgreSQL refuses in one. The work resets the
+   * settings that it makes, because the connection goes on to others.
+   */
+  async onConnection<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      return await work(
+        async <Row>(sql: string, parameters: readonly unknown[] = []) =>
+          (await runner.query(sql, [...parameters])) as Row[],
+      );
+    } finally {
+      await runner.release();
+    }
+  }
+
   /** Counts of all connections, of idle ones, and of requests that wait for one. */
   poolUse(): { total: number; idle: number; waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.pool;
@@ -159,6 +175,9 @@ export class Database {
     return driver.master as Pool;
   }
 }
+
+/** Runs a statement on the connection that `onConnection` holds; answers its rows. */
+export type RunStatement = <Row>(sql: string, parameters?: readonly unknown[]) => Promise<Row[]>;
 
 /** A statement of a transaction whose connection has been given back. */
 class TransactionEndedError extends Error {

@@ -2,6 +2,7 @@ export { BACKUP_LOCK, isBackupRunning } from './backup-lock.js';
 export * from './columns.js';
 export { createDataSource } from './data-source.js';
 export { Database, SharedReads } from './database.js';
+export type { RunStatement } from './database.js';
 export { DatabaseModule, migrateServer } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';

@@ -15,7 +15,7 @@ const SYLLABLES =
   );
 
 /** A word of the vocabulary; its number is its rank, so word 0 is the most frequent one. */
-const wordOf = (rank) => {
+export const wordOf = (rank) => {
   let rest = rank + SYLLABLES.length;
   let word = '';
   while (rest > 0) {
