@@ -166,7 +166,7 @@ export default {
       severity: 'error',
       from: {
         orphan: true,
-        path: '^(src|simulator|client|web)/',
+        path: '^(src|simulator|acp|client|web)/',
         pathNot: [SPEC, '\\.d\\.ts$', '^web/public/'],
       },
       to: {},
@@ -176,27 +176,28 @@ export default {
       comment: 'The service ships without tests, simulator, console sources and scripts.',
       severity: 'error',
       from: { path: '^src/', pathNot: SPEC },
-      to: { path: '^(test|simulator|client|web|scripts)/' },
+      to: { path: '^(test|simulator|acp|client|web|scripts)/' },
     },
     {
       name: 'simulator-stands-alone',
       comment: 'The stand-in must not inherit the mistakes of what it is a stand-in for.',
       severity: 'error',
       from: { path: '^simulator/', pathNot: SPEC },
-      to: { path: '^(src|test|client|web|scripts)/' },
+      to: { path: '^(src|test|acp|client|web|scripts)/' },
     },
     {
       name: 'client-stands-alone',
       comment: 'The package is installed elsewhere: it knows the service by its document only.',
       severity: 'error',
       from: { path: '^client/' },
-      to: { path: '^(src|test|simulator|web|scripts)/' },
+      to: { path: '^(src|test|simulator|acp|web|scripts)/' },
     },
     {
-      name: 'console-through-the-client',
-      comment: 'The console uses what every other client can use: import @plinth/client.',
+      name: 'through-the-client',
+      comment:
+        'The console and the agent of editors use what every other client can use: import @plinth/client.',
       severity: 'error',
-      from: { path: '^web/' },
+      from: { path: '^(acp|web)/' },
       to: { path: '^((src|test|simulator|scripts)/|client/(?!dist/))' },
     },
     {

@@ -2,6 +2,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY acp/package.json ./acp/package.json
 COPY client/package.json ./client/package.json
 COPY web/package.json ./web/package.json
 RUN npm ci --no-audit --no-fund
@@ -9,6 +10,7 @@ COPY LICENSE CHANGELOG.md tsconfig.json tsconfig.build.json nest-cli.json ormcon
 COPY scripts ./scripts
 COPY simulator ./simulator
 COPY src ./src
+COPY acp ./acp
 COPY client ./client
 COPY web ./web
 # What npm start uses of a build to start faster takes 25 MB of memory, and 20 MB of the image.

@@ -108,6 +108,7 @@ export default defineConfig({
   options: { typeAware: true, denyWarnings: true, respectEslintDisableDirectives: false },
   ignorePatterns: [
     'dist/',
+    'acp/dist/',
     'client/dist/',
     'client/src/generated/',
     'coverage/',
@@ -384,7 +385,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['{client,web}/src/**/*.{ts,tsx}'],
+      files: ['{acp,client,web}/src/**/*.{ts,tsx}'],
       excludeFiles: ['**/*.spec.*'],
       rules: { 'plinth/plain-words': 'error' },
     },

@@ -8,7 +8,7 @@ import { node, root } from './prepare.mjs';
 
 // `lint` reports what the compiler reports as well.
 const STAGES = ['format', 'lint', 'dependencies', 'unused', 'config', 'size'];
-const PROJECTS = ['client', 'web'];
+const PROJECTS = ['acp', 'client', 'web'];
 const tool = (...path) => join(root, 'node_modules', ...path);
 const failed = [];
 

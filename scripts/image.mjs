@@ -19,7 +19,7 @@ const SETTINGS = [
 ];
 
 const LEFT_OUT =
-  /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated|python\/plinth\/generated)$/;
+  /\.spec\.tsx?$|(^|\/)node_modules$|^acp\/dist$|^client\/(dist|src\/generated|python\/plinth\/generated)$/;
 
 const target = resolve(process.argv[2] ?? 'image');
 const stages = [];
@@ -108,7 +108,8 @@ function link(source, destination) {
 /** Gives the stage what this tree has built. The build keeps it only where the stage's sources have the same digest. */
 function copyBuild() {
   const target = inStage(stages.at(-1), '.');
-  for (const folder of ['dist', join('client', 'dist'), join('client', 'src', 'generated')]) {
+  const folders = ['dist', 'acp/dist', 'client/dist', 'client/src/generated'];
+  for (const folder of folders) {
     if (existsSync(join(root, folder))) {
       cpSync(join(root, folder), join(target, folder), { recursive: true });
     }

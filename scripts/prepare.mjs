@@ -61,6 +61,9 @@ const clientInputs = [
   'package-lock.json',
 ];
 
+const editorStamp = join(root, 'acp', 'dist', '.plinth-build');
+const editorInputs = ['acp/src', 'acp/package.json', 'client/dist', 'package-lock.json'];
+
 const consoleFolder = join('dist', 'web');
 const consoleStamp = join(root, consoleFolder, '.plinth-build');
 const consoleInputs = ['web', 'client/dist', 'package-lock.json'];
@@ -90,10 +93,11 @@ export function install() {
   writeFileSync(installStamp, wanted);
 }
 
-/** Builds the service, the client package and the console, each unless its sources are those that it was built from. */
+/** Builds the service, the client package, the agent of editors and the console, each unless its sources are those that it was built from. */
 export async function build() {
   buildService();
   buildClient();
+  buildEditorAgent();
   await buildConsole();
 }
 
@@ -126,6 +130,19 @@ function buildClient() {
   const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc');
   quietly(node, [compiler, '--project', join(client, 'tsconfig.build.json')]);
   writeFileSync(clientStamp, wanted);
+}
+
+/** Bundles the agent of editors and its packages into one file, which runs without an installation. */
+function buildEditorAgent() {
+  const wanted = digest(editorInputs);
+  if (stampOf(editorStamp) === wanted) return;
+  console.log('Building the agent of editors …');
+  const folder = join(root, 'acp');
+  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
+  const flags = ['--platform', 'node', '--format', 'esm'];
+  const files = [join(folder, 'src', 'main.ts'), '--file', join(folder, 'dist', 'main.js')];
+  quietly(node, [rolldown, ...files, ...flags]);
+  writeFileSync(editorStamp, wanted);
 }
 
 /** Builds the console into dist/web, with a brotli and a gzip file beside each file that they make smaller. */

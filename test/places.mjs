@@ -10,7 +10,7 @@ export const servers = [
  * they have run on servers.
  */
 export const places = [
-  { name: 'unit', folders: ['src', 'simulator', 'client/src'], onServers: false },
+  { name: 'unit', folders: ['src', 'simulator', 'acp/src', 'client/src'], onServers: false },
   {
     name: 'integration',
     folders: ['test/architecture', 'test/integration', 'test/e2e'],

@@ -27,7 +27,7 @@ async function violationsIn(baseDir: string): Promise<string[]> {
 }
 
 function topOf(folder: string): string[] {
-  return ['src', 'simulator', 'client', 'web', 'ormconfig.ts'].filter((name) =>
+  return ['src', 'simulator', 'acp', 'client', 'web', 'ormconfig.ts'].filter((name) =>
     readdirSync(folder).includes(name),
   );
 }
