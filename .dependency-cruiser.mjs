@@ -46,6 +46,7 @@ const features = [
   'chat',
   'harness',
   'compatible-api',
+  'mcp-server',
   'demo',
   'backup',
   // Last, so that no other folder imports it.

@@ -8,7 +8,7 @@ import { AttachModule } from './attach/index.js';
 import { AuditModule } from './platform/audit/index.js';
 import { ChatModule } from './chat/index.js';
 import { ConsoleFiles, ConsoleModule } from './platform/console/index.js';
-import { ConfigModule } from './platform/config/index.js';
+import { CONFIG, ConfigModule } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { DatabaseModule, domainErrorOf } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
@@ -31,6 +31,7 @@ import {
 import { IdentityModule, scimFailures, ssoFailures } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
 import { McpModule } from './mcp/index.js';
+import { McpServerModule, mcpFailures } from './mcp-server/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
 import { NoticeModule } from './notice/index.js';
@@ -55,18 +56,16 @@ export interface AppOptions extends DatabaseOptions {
 export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
-export const FAILURE_SHAPES: readonly FailureShape[] = [
-  ...COMPATIBLE_API_FAILURES,
-  scimFailures,
-  ssoFailures,
-];
+export function failureShapes(config: Config): readonly FailureShape[] {
+  return [...COMPATIBLE_API_FAILURES, scimFailures, ssoFailures, mcpFailures(config)];
+}
 
-function errorFilter(pages: ConsoleFiles): ErrorFilter {
+function errorFilter(pages: ConsoleFiles, config: Config): ErrorFilter {
   return new ErrorFilter(
     CODED_ERRORS,
     domainErrorOf,
     (request, response) => pages.answerNotFound(request, response),
-    FAILURE_SHAPES,
+    failureShapes(config),
   );
 }
 
@@ -75,12 +74,13 @@ function errorFilter(pages: ConsoleFiles): ErrorFilter {
 export class AppModule {
   static for(config: Config, { media: mediaOptions, ...database }: AppOptions = {}): DynamicModule {
     const media = MediaModule.for(mediaOptions);
+    const compatibleApi = CompatibleApiModule.for(media);
     return {
       module: AppModule,
       imports: [
         // ChatModule comes first, because the router matches routes in this order and chat is the hot path.
         ChatModule,
-        CompatibleApiModule.for(media),
+        compatibleApi,
         ConfigModule.for(config),
         DatabaseModule.for(database),
         QueueModule.for(config, jobKindsOf(config)),
@@ -113,6 +113,7 @@ export class AppModule {
         AgentModule,
         ApiKeyModule,
         HarnessModule,
+        McpServerModule.for(compatibleApi),
         ...CompatModule.for(config),
         ...DemoModule.for(config),
       ],
@@ -120,7 +121,7 @@ export class AppModule {
         {
           provide: APP_FILTER,
           useFactory: errorFilter,
-          inject: [ConsoleFiles],
+          inject: [ConsoleFiles, CONFIG],
         },
         { provide: APP_PIPE, useFactory: inputPipe },
         { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },

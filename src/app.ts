@@ -5,7 +5,7 @@ import type { Request, RequestHandler } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { AppModule, CODED_ERRORS, FAILURE_SHAPES } from './app.module.js';
+import { AppModule, CODED_ERRORS, failureShapes } from './app.module.js';
 import type { AppOptions } from './app.module.js';
 import {
   AnthropicFailureView,
@@ -26,6 +26,7 @@ import {
   scimFailures,
   ssoFailures,
 } from './identity/index.js';
+import { MCP_PATH, McpFailureView } from './mcp-server/index.js';
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
@@ -60,6 +61,7 @@ const FAILURES: readonly FailureViews[] = [
   { paths: openAiFailures.paths, bodies: [OpenAiFailureView] },
   { paths: geminiFailures.paths, bodies: [GeminiFailureView] },
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
+  { paths: MCP_PATH, bodies: [McpFailureView] },
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
 ];
 
@@ -105,6 +107,7 @@ export async function createApp(
   // The zone of all times on the wire; see wireTime in src/platform/http/answer.ts.
   process.env['TZ'] = config.TZ;
   const { log, ...appOptions } = options;
+  const shapes = failureShapes(config);
   const logger = createLogger(config, log);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.for(config, appOptions), {
     // BodyInterceptor reads bodies, after the guards.
@@ -124,7 +127,7 @@ export async function createApp(
       closeHalfSent(),
       requestLog(logger, app.get(Metrics)),
       securityHeaders(),
-      oneHost(FAILURE_SHAPES),
+      oneHost(shapes),
       only(({ url }) => REWRITTEN_PATHS.test(url), pathRewrites),
     ),
   );
@@ -139,7 +142,7 @@ export async function createApp(
   }
   app.use(
     compose(
-      app.get(Shutdown).admission(FAILURE_SHAPES),
+      app.get(Shutdown).admission(shapes),
       only(isRead, app.get(ConsoleFiles).serve),
       app.get(DirectRoutes).serve,
     ),

@@ -124,6 +124,7 @@ export class CompatibleApiModule {
       ],
       controllers,
       providers,
+      exports: [ApiAnswers],
     };
   }
 }

@@ -3,6 +3,9 @@ import { geminiFailures } from './gemini/gemini.errors.js';
 import { openAiFailures } from './openai/openai.errors.js';
 import { strayMessages, strayOpenAi } from './stray-paths.js';
 
+export { ApiAnswers } from './answer/api-answers.js';
+export type { AnswerWriter, ApiRequest } from './answer/api.request.js';
+export { CollectedAnswer } from './answer/collected-answer.js';
 export { AnthropicFailureView } from './anthropic/anthropic.view.js';
 export { pathRewrites, REWRITTEN_PATHS } from './path-rewrites.js';
 export { CompatibleApiModule } from './compatible-api.module.js';

@@ -24,10 +24,10 @@ export const strayMessages: FailureShape = {
   advice: pathAdvice,
 };
 
-/** Stray paths of the OpenAI, Azure, Ollama and MCP interfaces. */
+/** Stray paths of the OpenAI, Azure and Ollama interfaces. */
 export const strayOpenAi: FailureShape = {
   paths: new RegExp(
-    String.raw`^(?:(?:${BEFORE}\/(?:${OPENAI})|\/(?:openai|ollama|compatible-mode)|\/api\/(?:${OLLAMA}))(?:\/|$)|\/mcp\/?$)`,
+    String.raw`^(?:${BEFORE}\/(?:${OPENAI})|\/(?:openai|ollama|compatible-mode)|\/api\/(?:${OLLAMA}))(?:\/|$)`,
     'i',
   ),
   answer: openAiFailure,

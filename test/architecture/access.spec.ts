@@ -22,7 +22,12 @@ import {
 } from '../support/isolation/library.records.js';
 import { agent, fresh, model, modelName } from '../support/isolation/records.js';
 import type { RecordKind } from '../support/isolation/records.js';
-import { listedReferences, neutral, prepare } from '../support/isolation/requests.js';
+import {
+  listedReferences,
+  neutral,
+  prepare,
+  toolReferences,
+} from '../support/isolation/requests.js';
 import type { ListedReference, Seen } from '../support/isolation/requests.js';
 import { COMMON_MODEL, COMMON_PROVIDER } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
@@ -226,7 +231,7 @@ const missingAnswers = new Map<string, string>();
 /** What the asker is answered for a record that does not exist; asked once. */
 async function answerForMissing(one: ListedReference, by: Member): Promise<string> {
   const { missing } = one.reference.kind;
-  const key = `${one.key} ${one.field} ${by.session.headers['authorization']}`;
+  const key = `${one.name} ${one.field} ${by.session.headers['authorization']}`;
   const answered = missingAnswers.get(key);
   if (answered !== undefined) return answered;
   const ask = await prepare(one, missing, by, world);
@@ -255,7 +260,8 @@ const LAST = [
 ];
 const place = ({ key }: ListedReference): number =>
   LAST.findIndex((start) => key.startsWith(start));
-const ordered = named.toSorted((one, other) => place(one) - place(other));
+const ofTools = toolReferences.filter(({ reference }) => GRANTED.includes(reference.kind));
+const ordered = [...named, ...ofTools].toSorted((one, other) => place(one) - place(other));
 
 /** A way to a record: a parameter of a route, or the kind of records that a list shows. */
 interface Door {
@@ -265,7 +271,7 @@ interface Door {
 }
 
 const ofReferences: readonly (Door & Pick<ListedReference, 'reference'>)[] = ordered.map((one) => ({
-  name: `${one.key} ${one.field}`,
+  name: `${one.name} ${one.field}`,
   needed: table.routes[one.key]?.[one.field] ?? 'none',
   reference: one.reference,
   isOpenTo: async (by, records) => {

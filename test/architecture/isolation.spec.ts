@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
+import { ASK_AGENT, TOOLS } from '../../src/mcp-server/tools.js';
 import { Database } from '../../src/platform/database/index.js';
 import { writesOf } from '../support/tables.js';
 import { markWith } from '../support/isolation/records.js';
@@ -9,6 +10,7 @@ import {
   listedReferences as listed,
   neutral,
   prepare,
+  toolReferences,
 } from '../support/isolation/requests.js';
 import type { Seen } from '../support/isolation/requests.js';
 import { createWorld } from '../support/isolation/world.js';
@@ -71,6 +73,20 @@ describe('the list of references', () => {
   });
 });
 
+describe('the tools of POST /mcp', () => {
+  it('are tried with every id that they take', () => {
+    const tried = new Set(toolReferences.map(({ key, field }) => `${key} ${field}`));
+    const fields = TOOLS.filter(({ name }) => name !== ASK_AGENT).flatMap(({ route, fields }) =>
+      [...[...route.matchAll(/:(\w+)/g)].map(([, name]) => name ?? ''), ...fields]
+        .filter((field) => REFERENCE_NAME.test(field))
+        .map((field) => `${route} ${field}`),
+    );
+    const untried = fields.filter((one) => !tried.has(one) && !Object.hasOwn(noReferences, one));
+    expect(untried).toEqual([]);
+    expect(tried.size).toBeGreaterThan(15);
+  });
+});
+
 describe('the comparison of the tables', () => {
   it('sees a row that is written with the values it had', async () => {
     const before = await writesOf(plinth);
@@ -83,7 +99,8 @@ describe('the comparison of the tables', () => {
   });
 });
 
-describe.each(listed)('$key with a $field of others', ({ key, field, reference }) => {
+describe.each([...listed, ...toolReferences])('$name with a $field of others', (one) => {
+  const { key, reference } = one;
   const { kind, code = kind.owner === 'installation' ? 403 : 404 } = reference;
 
   /** Those who must not learn that it exists, and those who must not even ask. */
@@ -110,8 +127,8 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
   it('answers strangers as if there were none, and changes nothing', async () => {
     const asks = [];
     for (const stranger of strangers()) {
-      const ask = await prepare({ key, field, reference }, foreign, stranger, world);
-      const askMissing = await prepare({ key, field, reference }, kind.missing, stranger, world);
+      const ask = await prepare(one, foreign, stranger, world);
+      const askMissing = await prepare(one, kind.missing, stranger, world);
       asks.push({ stranger, ask, askMissing });
     }
     const before = await writesOf(plinth);
@@ -126,7 +143,7 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
   });
 
   it('refuses those who may not, whatever the id', async () => {
-    const ask = await prepare({ key, field, reference }, foreign, owner(), world);
+    const ask = await prepare(one, foreign, owner(), world);
     const before = await writesOf(plinth);
     const needsPermission = routes.get(key)?.rule?.kind === 'permission';
     const refusals = [
@@ -144,13 +161,8 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
       const stranger = world.neighbour;
       const own = await kind.make(stranger, world);
       for (const order of [(id: string) => `${own},${id}`, (id: string) => `${id},${own}`]) {
-        const ask = await prepare({ key, field, reference }, order(foreign), stranger, world);
-        const askMissing = await prepare(
-          { key, field, reference },
-          order(kind.missing),
-          stranger,
-          world,
-        );
+        const ask = await prepare(one, order(foreign), stranger, world);
+        const askMissing = await prepare(one, order(kind.missing), stranger, world);
         const before = await writesOf(plinth);
         const seen = await ask(stranger.session);
         const seenMissing = await askMissing(stranger.session);
@@ -236,6 +248,10 @@ describe('what needs no id', () => {
 
 /** An event stream says in words why it ends. */
 function expectCode({ status, text, type }: Seen, code: number): void {
+  if (text.includes('"jsonrpc"')) {
+    expectToolCode({ status, text }, code);
+    return;
+  }
   // Below /v1 the status is the code.
   if (/^{("type":"error",)?"error":{/.test(text)) {
     expect({ status, text }).toEqual({ status: code, text });
@@ -262,4 +278,19 @@ function expectCode({ status, text, type }: Seen, code: number): void {
   const { code: answered, msg, data, rows } = JSON.parse(text) as Record<string, unknown>;
   expect({ answered, msg }).toEqual({ answered: code, msg });
   if (code === 200 && data === undefined) expect(rows).toEqual([]);
+}
+
+/** A tool without its permission is none; other refusals are results that a model reads. */
+function expectToolCode({ status, text }: Pick<Seen, 'status' | 'text'>, code: number): void {
+  const { error, result } = JSON.parse(text) as {
+    error?: { code: number };
+    result?: { isError?: boolean; structuredContent?: { data?: unknown; rows?: unknown } };
+  };
+  expect(text).not.toContain('The tool has no argument');
+  if (code === 401) expect(status).toBe(401);
+  else if (code === 403) expect(error?.code).toBe(-32_602);
+  else if (code === 200) {
+    const { data, rows = data } = result?.structuredContent ?? {};
+    expect(rows).toEqual([]);
+  } else expect(result?.isError).toBe(true);
 }

@@ -62,6 +62,7 @@ const acceptedBodies: Record<string, object> = {
       },
     ],
   },
+  'POST /mcp': { jsonrpc: '2.0', id: 'robust', method: 'ping' },
   'POST /agent/agent/export': {},
   'POST /monitor/logininfor/export': {},
   'POST /monitor/operlog/export': {},

@@ -50,6 +50,7 @@ const publicRoutes: Record<string, string> = {
   'GET /auth/binding/:source': 'The same.',
   'GET /resource/oss/shared/:fileToken/:shownName':
     'Opens the one file that the signed address names; images show addresses without a sign-in.',
+  'GET /.well-known/oauth-protected-resource/mcp': 'Where POST /mcp is; the same for all.',
   'GET /resource/sse/close':
     'Closes the streams of the caller that is sent along, and never fails.',
 };
@@ -151,6 +152,7 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /auth/sso/:provider/disconnect': 'Ends an own connection.',
   'GET /monitor/usage/own': 'The own calls of models.',
   'GET /monitor/usage/own/export': 'The same.',
+  'POST /mcp': 'Each tool has the permission of its route, and is not there without it.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
@@ -174,6 +176,7 @@ const routesOfKeys: Record<string, string> = {
   'GET /v1/messages/batches/:id/results': 'chat:chat:use',
   'GET /system/user/getInfo': 'any',
   'GET /system/model/providerOptions': 'any',
+  'POST /mcp': 'any',
   'GET /agent/agent/agentOptions': 'chat:chat:use',
   'GET /workflow/public/search': 'chat:chat:use',
   'POST /media/image': 'media:media:use',
@@ -483,6 +486,10 @@ describe('the OpenAPI document', () => {
   it('describes the failures of every route but those of health, downloads and streams included', () => {
     const wrong = routes.filter((route) => {
       const responses = operationOf(route)?.responses;
+      if (route.path === '/mcp') {
+        const own = responses?.['default']?.content?.['application/json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/McpFailureView"}';
+      }
       if (route.path.startsWith('/v1/')) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
         const [openAi, anthropic] = ['OpenAi', 'Anthropic'].map((name) => {
@@ -514,7 +521,11 @@ describe('the OpenAPI document', () => {
       return failure !== JSON.stringify({ $ref: `#/components/schemas/${expected}` });
     });
 
-    expect(wrong.map(({ key }) => key)).toEqual(['GET /health/live', 'GET /health/ready']);
+    expect(wrong.map(({ key }) => key)).toEqual([
+      'GET /.well-known/oauth-protected-resource/mcp',
+      'GET /health/live',
+      'GET /health/ready',
+    ]);
   });
 
   it('has null among the values of what can be null', () => {

@@ -257,10 +257,13 @@ export class ApiAnswers {
     return { use: { caller, feature: 'chat', trail }, limits, signal, attempts, isResolved: true };
   }
 
-  /** The failure for the client. Logs errors not caused by the request. */
+  /** The failure for the client. Logs errors not caused by the request, or by a client that has left. */
   failureOf(error: unknown): Failure {
     const domainError = error instanceof DomainError ? error : domainErrorOf(error);
-    if (!domainError) this.logger.error({ msg: 'Unhandled error in an answer', err: error });
+    const isEnded = error instanceof Error && error.name === 'AbortError';
+    if (!domainError && !isEnded) {
+      this.logger.error({ msg: 'Unhandled error in an answer', err: error });
+    }
     const code = domainError?.code ?? 500;
     const message = localized(domainError?.userMessage ?? unexpectedMessage(currentRequest()?.id));
     return { code, message, error: domainError };

@@ -33,16 +33,20 @@ import { inTenant } from '../database/index.js';
 import { AroundInterceptor } from '../http/index.js';
 
 /** The interfaces of the service, each for clients of its own. An API key can be limited to some. */
-export const API_SURFACES = ['rest', 'v1', 'scim'] as const;
+export const API_SURFACES = ['rest', 'v1', 'scim', 'mcp'] as const;
 export type ApiSurface = (typeof API_SURFACES)[number];
 
 /** How work came to the service: through an interface, as a line of a batch, or as a job of its own. */
 export const ORIGINS = [...API_SURFACES, 'batch', 'job'] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** The interface of a path: `v1` for clients of other vendors, `scim` for directories, `rest` for everything else. */
+/**
+ * The interface of a path: `v1` for clients of other vendors, `scim` for directories, `mcp` for clients of the Model Context
+ * Protocol, `rest` for everything else.
+ */
 export function apiSurfaceOf({ path }: { readonly path: string }): ApiSurface {
   if (/^\/v1(beta)?(\/|$)/i.test(path)) return 'v1';
+  if (/^\/mcp\/?$/i.test(path)) return 'mcp';
   return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
 }
 
@@ -468,21 +472,25 @@ export class PermissionGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const rule = accessRule(this.reflector, context);
     if (!rule) throw new ForbiddenError();
-    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    if (rule.kind === 'login' && caller?.apiKey) requireForKey(caller, rule.apiKey);
-    if (rule.kind !== 'permission') return true;
-    if (!caller) throw new UnauthenticatedError();
-    if (!mayAny(caller, rule.anyOf)) {
-      throw new ForbiddenError(
-        msg`You need the permission ${anyOf(rule.anyOf)}. Ask an administrator for it.`,
-      );
-    }
-    if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
-      throw new ForbiddenError(
-        msg`You also need the permission ${rule.also}. Ask an administrator for it.`,
-      );
-    }
+    requireAccess(rule, context.switchToHttp().getRequest<AuthenticatedRequest>().caller);
     return true;
+  }
+}
+
+/** Throws ForbiddenError, or UnauthenticatedError without a caller, unless the rule lets the caller call its route. */
+export function requireAccess(rule: AccessRule, caller: Caller | undefined): void {
+  if (rule.kind === 'login' && caller?.apiKey) requireForKey(caller, rule.apiKey);
+  if (rule.kind !== 'permission') return;
+  if (!caller) throw new UnauthenticatedError();
+  if (!mayAny(caller, rule.anyOf)) {
+    throw new ForbiddenError(
+      msg`You need the permission ${anyOf(rule.anyOf)}. Ask an administrator for it.`,
+    );
+  }
+  if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
+    throw new ForbiddenError(
+      msg`You also need the permission ${rule.also}. Ask an administrator for it.`,
+    );
   }
 }
 

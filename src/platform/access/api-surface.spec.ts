@@ -11,6 +11,8 @@ it.each([
   ['/scim/v2/Users', 'scim'],
   ['/Scim', 'scim'],
   ['/scimitar', 'rest'],
+  ['/mcp', 'mcp'],
+  ['/mcp/tool/all', 'rest'],
   ['/', 'rest'],
 ])('%s is an address of the interface %s', (path, apiSurface) => {
   expect(apiSurfaceOf({ path })).toBe(apiSurface);

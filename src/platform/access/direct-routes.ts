@@ -1,21 +1,23 @@
 import { Injectable, SetMetadata } from '@nestjs/common';
-import type { CanActivate, ExceptionFilter, OnApplicationBootstrap, Type } from '@nestjs/common';
+import type {
+  CanActivate,
+  ExceptionFilter,
+  OnApplicationBootstrap,
+  PipeTransform,
+  Type,
+} from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   FILTER_CATCH_EXCEPTIONS,
-  GUARDS_METADATA,
-  INTERCEPTORS_METADATA,
-  PARAMTYPES_METADATA,
   PATH_METADATA,
-  PIPES_METADATA,
-  ROUTE_ARGS_METADATA,
 } from '@nestjs/common/constants.js';
-import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { ApplicationConfig, DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { ForbiddenError } from '../error/index.js';
 import { AroundInterceptor, EnvelopeInterceptor, hasNoEnvelope } from '../http/index.js';
+import { readersOf, readParameters, refuseOwnSteps } from './route-parameters.js';
+import type { Reader } from './route-parameters.js';
 
 const DIRECT = 'access:direct';
 
@@ -27,7 +29,6 @@ export const Direct = (): MethodDecorator => SetMetadata(DIRECT, true);
 
 type Method = (...parameters: unknown[]) => unknown;
 type Step = <T>(context: ExecutionContextHost, work: () => Promise<T>) => Promise<T>;
-type Reader = (context: ExecutionContextHost, request: Request, response: Response) => unknown;
 
 interface DirectRoute {
   readonly path: string;
@@ -117,11 +118,10 @@ export class DirectRoutes implements OnApplicationBootstrap {
     { readers, call }: DirectRoute,
     context: ExecutionContextHost,
   ): Promise<unknown> {
-    const [request, response] = context.getArgs<[Request, Response]>();
-    const parameters: unknown[] = [];
-    for (const read of readers) parameters.push(await read(context, request, response));
-    return call(parameters);
+    return call(await readParameters(readers, context));
   }
+
+  private readonly pipes = (): readonly PipeTransform[] => this.config.getGlobalPipes();
 
   private routesOf(instance: object, controller: Type): DirectRoute[] {
     const methods = instance as Readonly<Record<string, Method>>;
@@ -131,55 +131,22 @@ export class DirectRoutes implements OnApplicationBootstrap {
         const handler = methods[name];
         if (!handler || !Reflect.getMetadata(DIRECT, handler)) return [];
         refuseOwnSteps(controller, handler);
+        if (!hasNoEnvelope(controller, handler)) {
+          throw new Error(
+            `${controller.name}.${name} cannot be a direct route without NoEnvelope.`,
+          );
+        }
         return [
           {
             path: pathOf(controller, handler),
             controller,
             handler,
-            readers: this.readersOf(controller, name),
+            readers: readersOf(controller, name, this.pipes),
             call: (parameters) => handler.apply(instance, parameters),
             filters: this.filtersOf(controller, handler),
           },
         ];
       });
-  }
-
-  private readersOf(controller: Type, name: string): Reader[] {
-    const types = Reflect.getMetadata(
-      PARAMTYPES_METADATA,
-      controller.prototype as object,
-      name,
-    ) as Type[];
-    const declared = Reflect.getMetadata(
-      ROUTE_ARGS_METADATA,
-      controller,
-      name,
-    ) as DeclaredParameters;
-    return Object.entries(declared)
-      .sort(([, one], [, other]) => one.index - other.index)
-      .map(([key, { index, data, factory }]): Reader => {
-        if (factory) return (context) => factory(data, context);
-        switch (Number(key.split(':', 1)[0]) as RouteParamtypes) {
-          case RouteParamtypes.BODY:
-            return (_, { body }) => this.piped(body, types[index]);
-          case RouteParamtypes.HEADERS:
-            return (_, { headers }) => (data === undefined ? headers : headers[data.toLowerCase()]);
-          case RouteParamtypes.RESPONSE:
-            return (_, __, response) => response;
-          default:
-            throw new Error(
-              `${controller.name}.${name} has a parameter that no direct route reads.`,
-            );
-        }
-      });
-  }
-
-  private async piped(body: unknown, metatype: Type | undefined): Promise<unknown> {
-    let value = body;
-    for (const pipe of this.config.getGlobalPipes()) {
-      value = await pipe.transform(value, { type: 'body', metatype, data: undefined });
-    }
-    return value;
   }
 
   /** The filters of the method come first, as with the router. */
@@ -197,35 +164,11 @@ export class DirectRoutes implements OnApplicationBootstrap {
   }
 }
 
-type DeclaredParameters = Readonly<
-  Record<
-    string,
-    {
-      readonly index: number;
-      readonly data?: string;
-      /** The factory of a `createParamDecorator` parameter. */
-      readonly factory?: (data: unknown, context: ExecutionContextHost) => unknown;
-    }
-  >
->;
-
 function pathOf(controller: Type, handler: Method): string {
   const [start, end] = [controller, handler].map(
     (target) => Reflect.getMetadata(PATH_METADATA, target) as string,
   );
   return `/${start}/${end}`.replace(/\/+/g, '/').replace(/\/$/, '');
-}
-
-/** Refuses a handler with guards, interceptors or pipes of its own, which only the router runs. */
-function refuseOwnSteps(controller: Type, handler: Method): void {
-  const hasOwnSteps = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA].some((key) =>
-    [controller, handler].some((target) => Reflect.hasMetadata(key, target)),
-  );
-  if (hasOwnSteps || !hasNoEnvelope(controller, handler)) {
-    throw new Error(
-      `${controller.name}.${handler.name} cannot be a direct route: it needs NoEnvelope, and no guards, interceptors or pipes of its own.`,
-    );
-  }
 }
 
 function isOneOf(error: unknown, catches: CatchingFilter['catches']): boolean {

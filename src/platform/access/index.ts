@@ -23,6 +23,7 @@ export {
   Public,
   readApiKey,
   readTags,
+  requireAccess,
   RequirePermission,
   requireSuperAdmin,
   requireUnlimitedKey,
@@ -43,6 +44,7 @@ export type {
 } from './access.js';
 export { AccessModule } from './access.module.js';
 export { Direct, DirectRoutes } from './direct-routes.js';
+export { parametersOf, readersOf, readParameters, refuseOwnSteps } from './route-parameters.js';
 export { ACCESS_LOST, OpenStreams } from './open-streams.js';
 export type { StreamEnd, StreamPlace } from './open-streams.js';
 export type { PermissionInfo } from './permission.catalogue.js';

@@ -5,7 +5,7 @@ export { createLogger, isProbe, logFormat, NestLogger, requestLog } from './log.
 export type { LogDestination } from './log.js';
 export { Metrics } from './metrics.js';
 export type { UpstreamCall, UpstreamKind } from './metrics.js';
-export { openApiOf, serveOpenApi } from './open-api.js';
+export { openApiOf, serveOpenApi, serviceVersion } from './open-api.js';
 export type { CommonAnswers } from './open-api.js';
 export type { FailureViews } from './open-api.answers.js';
 export { ObservabilityModule } from './observability.module.js';

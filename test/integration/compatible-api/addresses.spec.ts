@@ -30,7 +30,6 @@ describe('an address without a route', () => {
     ['POST', '/openai/chat/completions', OPENAI, '/v1/chat/completions.'],
     ['POST', '/api/v1/chat/completions', OPENAI, '/v1/chat/completions.'],
     ['POST', '/api/chat', OPENAI, 'Add /v1 to the base address.'],
-    ['POST', '/mcp', OPENAI, 'Add /v1 to the base address.'],
     ['POST', '/compatible-mode/v1/chat/completions', OPENAI, '/v1/chat/completions.'],
     ['POST', '/api/paas/v4/embeddings', OPENAI, '/v1/embeddings.'],
     ['POST', '/v2/rerank', OPENAI, '/v1/rerank.'],

@@ -25,7 +25,7 @@ interface Choice {
   readonly label: string;
 }
 
-const API_SURFACES = ['rest', 'v1', 'scim'] as const;
+const API_SURFACES = ['rest', 'v1', 'mcp', 'scim'] as const;
 
 const texts = (ids: readonly number[] | null | undefined): string[] => (ids ?? []).map(String);
 

@@ -23,6 +23,7 @@ import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
 import { compatibleApi } from './compatible-api.js';
+import { mcpServer } from './mcp-server.js';
 import { compat } from './compat.js';
 
 /** The texts by the folder that has a template first; test/architecture/messages.spec.ts compares them with the sources. */
@@ -52,6 +53,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   chat,
   harness,
   compatibleApi,
+  mcpServer,
   compat,
 ];
 

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { AgentQuestions } from './agent.question.js';
+import { McpController } from './mcp.controller.js';
+import { McpServing } from './mcp.serving.js';
+import { McpTools } from './mcp.tools.js';
+import { RouteCalls } from './route.calls.js';
+
+/** Routes as tools of the Model Context Protocol. */
+@Module({})
+export class McpServerModule {
+  /** @param compatibleApi The CompatibleApiModule of the application. */
+  static for(compatibleApi: DynamicModule): DynamicModule {
+    return {
+      module: McpServerModule,
+      imports: [DiscoveryModule, compatibleApi],
+      controllers: [McpController],
+      providers: [AgentQuestions, McpServing, McpTools, RouteCalls],
+    };
+  }
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { Body, Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request as HttpRequest, Response as HttpResponse } from 'express';
+import { CurrentCaller, LoginOnly, Public } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { setEnvelopeCode } from '../platform/error/index.js';
+import { NoEnvelope, whileConnected } from '../platform/http/index.js';
+import { McpMessageBody, ResourceMetadataView } from './mcp.dto.js';
+import { baseOf, BatchError, OriginError, RESOURCE_METADATA } from './mcp.errors.js';
+import { McpServing } from './mcp.serving.js';
+
+/** The Model Context Protocol for its clients. */
+@ApiTags('mcp')
+@Controller()
+@NoEnvelope()
+export class McpController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly serving: McpServing,
+  ) {}
+
+  /**
+   * One message of the Model Context Protocol over Streamable HTTP, revision 2026-07-28, 2025-11-25 or 2025-06-18, without sessions.
+   * The answer is JSON or server-sent events. tools/list names the tools whose permission the caller has.
+   */
+  @Post('mcp')
+  @LoginOnly({ apiKey: 'any' })
+  @ApiOkResponse({ schema: { type: 'object', additionalProperties: true } })
+  async message(
+    @CurrentCaller() caller: Caller,
+    @Body() body: McpMessageBody,
+    @Req() request: HttpRequest,
+    @Res() response: HttpResponse,
+  ): Promise<void> {
+    this.requireOrigin(request);
+    if (Array.isArray(body)) throw new BatchError();
+    const signal = whileConnected(response);
+    const answer = await this.serving.answer(
+      new Request(`${baseOf(this.config)}/mcp`, {
+        method: 'POST',
+        headers: headersOf(request),
+        signal,
+      }),
+      body,
+      { caller, request, response },
+    );
+    setEnvelopeCode(response, answer.status);
+    response.status(answer.status).setHeaders(answer.headers);
+    if (!answer.body) {
+      response.end();
+      return;
+    }
+    try {
+      for await (const chunk of answer.body) {
+        if (!response.write(chunk)) await once(response, 'drain', { signal });
+      }
+      response.end();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** What clients need to know to get access to POST /mcp (RFC 9728). */
+  @Get(RESOURCE_METADATA)
+  @Public()
+  @ApiOkResponse({ type: ResourceMetadataView })
+  metadata(): ResourceMetadataView {
+    return ResourceMetadataView.of({
+      resource: `${baseOf(this.config)}/mcp`,
+      resource_name: 'Plinth',
+      bearer_methods_supported: ['header'],
+    });
+  }
+
+  /** Browsers send an Origin; a page of a name that leads to this address (DNS rebinding) must not be served. */
+  private requireOrigin({ headers: { origin } }: HttpRequest): void {
+    if (origin === undefined) return;
+    const { CORS_ORIGINS, PUBLIC_URL } = this.config;
+    if (CORS_ORIGINS.includes(origin)) return;
+    const url = URL.parse(origin);
+    const isOwn = PUBLIC_URL !== undefined && url?.origin === new URL(PUBLIC_URL).origin;
+    if (!isOwn && !LOOPBACK.test(url?.hostname ?? '')) throw new OriginError();
+  }
+}
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+
+/** The headers that the protocol reads. The credentials are not among them. */
+const PROTOCOL_HEADERS = /^(accept|content-type|mcp-.*)$/;
+
+function headersOf({ headers }: HttpRequest): Headers {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    PROTOCOL_HEADERS.test(name) && typeof value === 'string' ? [[name, value] as const] : [],
+  );
+  return new Headers(entries as [string, string][]);
+}

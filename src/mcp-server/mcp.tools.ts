@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import type { Request, Response } from 'express';
+import { requireAccess } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { DomainError } from '../platform/error/index.js';
+import type { Failure } from '../platform/error/index.js';
+import { envelope, whileConnected } from '../platform/http/index.js';
+import { ApiAnswers } from '../compatible-api/index.js';
+import { AgentQuestions, AskAgentInput } from './agent.question.js';
+import { declaredFields, inputSchemaOf } from './input.schema.js';
+import type { InputSchema } from './input.schema.js';
+import { UnknownArgumentError } from './mcp.errors.js';
+import { RouteCalls } from './route.calls.js';
+import { ASK_AGENT, TOOLS } from './tools.js';
+import type { RouteTool } from './tools.js';
+
+/** The HTTP request of a message, whose caller is authenticated. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly request: Request;
+  readonly response: Response;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+export type OnProgress = (text: string) => Promise<void>;
+
+/** The tools that a caller may use, and their calls. Each has the access rule, the rules for input and the service of its route. */
+@Injectable()
+export class McpTools {
+  private readonly schemas = new Map<RouteTool, InputSchema>();
+
+  constructor(
+    private readonly config: ApplicationConfig,
+    private readonly routes: RouteCalls,
+    private readonly questions: AgentQuestions,
+    private readonly answers: ApiAnswers,
+  ) {}
+
+  list(caller: Caller): Tool[] {
+    return TOOLS.filter((tool) => this.refusal(tool, caller) === undefined).map((tool) => {
+      const { name, title, description, annotations } = tool;
+      return { name, title, description, annotations, inputSchema: this.schemaOf(tool) };
+    });
+  }
+
+  /** The tool of the name. undefined if there is none that the caller may use. */
+  find(caller: Caller, name: string): RouteTool | undefined {
+    return TOOLS.find((tool) => tool.name === name && this.refusal(tool, caller) === undefined);
+  }
+
+  /** A failure is a result with isError, which a model can read; nothing is thrown. */
+  async call(
+    tool: RouteTool,
+    args: Arguments,
+    { caller, request, response }: Exchange,
+    onProgress: OnProgress,
+  ): Promise<CallToolResult> {
+    try {
+      const allowed = Object.keys(this.schemaOf(tool).properties ?? {});
+      const unknown = Object.keys(args).find((name) => !allowed.includes(name));
+      if (unknown !== undefined) throw new UnknownArgumentError(unknown.slice(0, 100), allowed);
+      if (tool.name === ASK_AGENT) {
+        const input = await this.read(args, AskAgentInput);
+        const signal = whileConnected(response);
+        const result = await this.questions.ask(caller, input, { signal, onText: onProgress });
+        if ('failure' in result) return failed(result.failure);
+        return { content: [text(result.answer)], structuredContent: { ...result } };
+      }
+      const result = await this.callRoute(tool, args, request, response);
+      const { code: _, msg: __, ...answer } = envelope(result);
+      const json = JSON.stringify(answer);
+      return { content: [text(json)], structuredContent: JSON.parse(json) as Arguments };
+    } catch (error) {
+      return failed(this.answers.failureOf(error));
+    }
+  }
+
+  private callRoute(
+    { route: key }: RouteTool,
+    args: Arguments,
+    request: Request,
+    response: Response,
+  ): Promise<unknown> {
+    const route = this.routes.route(key);
+    const names = pathNames(key);
+    const params = Object.fromEntries(names.map((name) => [name, textOf(args[name])]));
+    return route.call(request, response, {
+      params,
+      query: pick(args, declaredFields(route.query)),
+      body: pick(args, declaredFields(route.body)),
+    });
+  }
+
+  private async read<Input>(args: Arguments, metatype: Type<Input>): Promise<Input> {
+    let value: unknown = args;
+    for (const pipe of this.config.getGlobalPipes()) {
+      value = await pipe.transform(value, { type: 'body', metatype, data: undefined });
+    }
+    return value as Input;
+  }
+
+  private refusal({ route }: RouteTool, caller: Caller): DomainError | undefined {
+    try {
+      requireAccess(this.routes.route(route).rule, caller);
+      return undefined;
+    } catch (error) {
+      if (error instanceof DomainError) return error;
+      throw error;
+    }
+  }
+
+  private schemaOf(tool: RouteTool): InputSchema {
+    const cached = this.schemas.get(tool);
+    if (cached) return cached;
+    const { query, body } = this.routes.route(tool.route);
+    const classes = tool.name === ASK_AGENT ? [AskAgentInput] : [query, body];
+    const fields = tool.fields.map((field) => {
+      const dto = classes.find((one) => declaredFields(one).includes(field));
+      if (!dto) throw new Error(`The route of the tool ${tool.name} has no field ${field}.`);
+      return [field, dto] as const;
+    });
+    const schema = inputSchemaOf(pathNames(tool.route), new Map(fields));
+    this.schemas.set(tool, schema);
+    return schema;
+  }
+}
+
+function pathNames(route: string): string[] {
+  return [...route.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+}
+
+function pick(args: Arguments, names: readonly string[]): Arguments {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => names.includes(name)));
+}
+
+/** An id of a path, which stands there as a text. Another value names nothing. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function text(value: string): { readonly type: 'text'; readonly text: string } {
+  return { type: 'text', text: value };
+}
+
+function failed({ message }: Failure): CallToolResult {
+  return { isError: true, content: [text(message)] };
+}
