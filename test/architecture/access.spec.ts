@@ -345,7 +345,8 @@ describe('the table of needed levels', () => {
     await grant(subject, 'manage', records);
     const shown: string[] = [];
     for (const { key, method, path } of routes.values()) {
-      if (method !== 'GET' || path.includes(':') || /sse$|authUser|dynamic/.test(path)) continue;
+      if (method !== 'GET' || path.includes(':') || /(sse|stream)$|authUser|dynamic/.test(path))
+        continue;
       const text = await readList(key, asks);
       for (const [kind, mark] of Object.entries(records.marks)) {
         if (text.includes(mark)) shown.push(`${key} ${kind}`);

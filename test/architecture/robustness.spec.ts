@@ -192,6 +192,7 @@ async function outcome(session: Session, sent: Sent): Promise<Outcome> {
       const wrong = faultBelowV1(statusCode, text);
       return result(wrong);
     }
+    if (sent.path === '/mcp') return result(faultOfMcp(statusCode, text));
     if (sent.path.startsWith('/scim/')) {
       const wrong = faultOfScim(statusCode, text);
       return result(wrong);
@@ -216,6 +217,20 @@ function faultBelowV1(status: number, text: string): string | undefined {
   const { error } = JSON.parse(text) as { error?: { message?: unknown; type?: unknown } };
   const isTold = typeof error?.message === 'string' && error.message !== '' && error.type !== '';
   return isTold && STATUSES.includes(status) ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;
+}
+
+/** Refusals of the protocol, and results in JSON or as an event. */
+function faultOfMcp(status: number, text: string): string | undefined {
+  if (status === 202 && text === '') return undefined;
+  const { error, result } = JSON.parse(/^data: (\{.*)$/m.exec(text)?.[1] ?? text) as {
+    error?: { code?: unknown; message?: unknown };
+    result?: unknown;
+  };
+  if (status === 200 && result !== undefined) return undefined;
+  const isTold = typeof error?.message === 'string' && error.message !== '';
+  const isRefusal = [200, 406, 413, 415, ...STATUSES].includes(status);
+  const isFault = text.includes('Something went wrong') || error?.code === -32_603;
+  return isTold && isRefusal && !isFault ? undefined : `HTTP ${status} ${text.slice(0, 200)}`;
 }
 
 function faultOfScim(status: number, text: string): string | undefined {
