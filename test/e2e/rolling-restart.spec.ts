@@ -1,11 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import {
+  addressOf,
+  adminAt,
+  boot,
+  isBuilt,
+  killAll,
+  runProgram,
+  START_MS,
+} from '../support/built-process.js';
 import type { BuiltProcess } from '../support/built-process.js';
 import { OpenChat, sendChat } from '../support/chat.js';
 import type { ChatReply } from '../support/chat.js';
@@ -34,6 +42,24 @@ interface Message {
   readonly finishReason: string;
 }
 
+/** A migration of a later release: its statement, and the oldest release that works on its schema. */
+interface LaterMigration {
+  readonly number: number;
+  readonly statement: string;
+  readonly worksFrom?: number;
+}
+
+/** A column with a default in a table that each turn reads and writes, and its removal. */
+const EXPAND: LaterMigration = {
+  number: 2_099_010_100_001,
+  statement: "ALTER TABLE chat_message ADD COLUMN later_note text NOT NULL DEFAULT ''",
+};
+const CONTRACT: LaterMigration = {
+  number: 2_099_010_200_001,
+  statement: 'ALTER TABLE chat_message DROP COLUMN later_note',
+  worksFrom: EXPAND.number,
+};
+
 /** A process of the service behind the proxy. */
 interface Served {
   readonly run: BuiltProcess;
@@ -46,24 +72,27 @@ interface Served {
   let store: OwnStore;
   let proxy: ReadinessProxy;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'plinth-rolling-'));
-    simulator = await startSimulator();
     store = await ownStore();
     proxy = await ReadinessProxy.start();
   }, START_MS);
 
-  afterEach(killAll);
+  beforeAll(async () => {
+    simulator = await startSimulator();
+  });
 
-  afterAll(async () => {
+  afterEach(async () => {
+    killAll();
     await proxy.close();
-    await simulator.close();
     await store.drop();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function serve(graceSeconds: string): Promise<Served> {
-    const run = boot(folder, {
+  afterAll(() => simulator.close());
+
+  function start(graceSeconds: string, main?: string): BuiltProcess {
+    const environment = {
       ...store.environment,
       ROLE: 'api',
       ADMIN_PASSWORD,
@@ -71,7 +100,18 @@ interface Served {
       DATABASE_POOL_SIZE: '5',
       SHUTDOWN_DRAIN_SECONDS: '5',
       SHUTDOWN_GRACE_SECONDS: graceSeconds,
-    });
+    };
+    const dataDir = join(folder, 'data');
+    return main === undefined
+      ? boot(dataDir, environment)
+      : runProgram([main], dataDir, {
+          ...environment,
+          NODE_COMPILE_CACHE: join(folder, 'compiled'),
+        });
+  }
+
+  async function serve(graceSeconds: string, main?: string): Promise<Served> {
+    const run = start(graceSeconds, main);
     const address = await addressOf(run);
     proxy.add(address);
     return { run, address };
@@ -98,7 +138,7 @@ interface Served {
       for (const modelName of [SHORT, LONG, ENDLESS]) {
         await createModel(admin, { modelName, apiHost: `${simulator.url}/v1`, apiKey: 'key' });
       }
-      const load = new Load(admin);
+      const load = new Load(admin, [SHORT, SHORT, SHORT, LONG, LONG, LONG, LONG, LONG]);
       load.begin();
       await load.answered(10);
       const patient = await replace(first, '600');
@@ -135,6 +175,64 @@ interface Served {
     },
     3 * START_MS,
   );
+
+  it(
+    'over two releases, one that adds to the schema and one that removes, loses no request',
+    async () => {
+      const oldest = await serve('600');
+      const admin = await adminAt(proxy.url, ADMIN_PASSWORD);
+      await createProvider(admin, 'custom_api');
+      const apiHost = `${simulator.url}/v1`;
+      await createModel(admin, { modelName: SHORT, apiHost, apiKey: 'key' });
+      const load = new Load(admin, [SHORT, SHORT, SHORT, SHORT]);
+      load.begin();
+      await load.answered(4);
+
+      const expanded = await serve('600', laterRelease('expanded', EXPAND));
+      // Both releases serve, and statements that the oldest has prepared meet the column.
+      await load.answered(8);
+      await terminate(oldest);
+      const contracted = await serve('600', laterRelease('contracted', EXPAND, CONTRACT));
+      await load.answered(8);
+      await terminate(expanded);
+      await load.answered(4);
+      await load.end();
+
+      expect(load.failures).toEqual([]);
+      for (const { sessionId, reply } of load.answers) {
+        expect([reply.error, reply.done]).toEqual([undefined, true]);
+        expect(await messagesOf(admin, sessionId)).toMatchObject([
+          { role: 'user' },
+          { content: reply.text, state: 'complete' },
+        ]);
+      }
+      const refused = start('600');
+      expect(await refused.exit).toBe(1);
+      expect(refused.stderr()).toContain('Start the newer release, or restore a backup');
+      await terminate(contracted, 'SIGINT');
+    },
+    3 * START_MS,
+  );
+
+  /** This build with further migrations: the program of a later release. */
+  function laterRelease(name: string, ...migrations: readonly LaterMigration[]): string {
+    const release = join(folder, name);
+    cpSync(resolve('dist', 'bundle'), join(release, 'dist', 'bundle'), { recursive: true });
+    for (const file of ['node_modules', 'package.json', join('dist', 'web')]) {
+      symlinkSync(resolve(file), join(release, file));
+    }
+    for (const { number, statement, worksFrom } of migrations) {
+      const file = `bundle/src/platform/database/migrations/${String(number).slice(0, 8)}-later.js`;
+      writeFileSync(
+        join(release, 'dist', file),
+        `export class Later${number} {
+           static worksFrom = ${worksFrom};
+           up(runner) { return runner.query(${JSON.stringify(statement)}); }
+         }`,
+      );
+    }
+    return join(release, 'dist', 'bundle', 'src', 'main.js');
+  }
 });
 
 async function newSession(session: Session): Promise<string> {
@@ -164,10 +262,13 @@ class Load {
   private readonly users: Promise<void>[] = [];
   private ended = false;
 
-  constructor(private readonly session: Session) {}
+  constructor(
+    private readonly session: Session,
+    private readonly models: readonly string[],
+  ) {}
 
   begin(): void {
-    for (const model of [SHORT, SHORT, SHORT, LONG, LONG, LONG, LONG, LONG]) {
+    for (const model of this.models) {
       this.users.push(this.repeat(() => this.chat(model)));
     }
     for (const path of ['/system/user/getInfo', '/system/session/list?pageSize=5']) {

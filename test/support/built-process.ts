@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Session } from './session.js';
 import { WEB_CLIENT } from './template.js';
 import { eventually } from './wait.js';
@@ -37,13 +37,13 @@ export function boot(dataDir: string, environment: Record<string, string> = {}):
   return run([main], dataDir, environment);
 }
 
-/** As boot, with another of the built programs and its arguments. */
+/** As boot, with another of the built programs, or one elsewhere by its full path, and its arguments. */
 export function runProgram(
   [program, ...args]: readonly [string, ...string[]],
   dataDir: string,
   environment: Record<string, string> = {},
 ): BuiltProcess {
-  return run([join(dirname(main), program), ...args], dataDir, environment);
+  return run([resolve(dirname(main), program), ...args], dataDir, environment);
 }
 
 function run(
