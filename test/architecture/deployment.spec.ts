@@ -6,6 +6,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { variables } from '../../src/platform/config/index.js';
 
 const chart = join('deploy', 'helm');
+/** Helm from Go modules assumes Kubernetes 1.20, which the chart refuses. */
+const KUBERNETES = '1.31.0';
 const hasHelm = spawnSync('helm', ['version']).status === 0;
 if (!hasHelm)
   process.stdout.write('Skipped: helm is not installed, so the chart is not rendered.\n');
@@ -29,7 +31,8 @@ interface Resource {
 }
 
 function render(...settings: string[]): Resource[] {
-  const args = ['template', 'plinth', chart, ...settings.flatMap((one) => ['--set', one])];
+  const values = settings.flatMap((one) => ['--set', one]);
+  const args = ['template', 'plinth', chart, '--kube-version', KUBERNETES, ...values];
   return parseAllDocuments(execFileSync('helm', args, { encoding: 'utf8' })).flatMap((document) => {
     const [problem] = document.errors;
     if (problem) throw problem;
@@ -76,9 +79,20 @@ describe('the chart for Kubernetes', () => {
       });
       for (const { name } of container?.env ?? []) expect(Object.keys(variables)).toContain(name);
     }
-    const api = resources.find(({ metadata }) => metadata.name === 'plinth-api')?.spec.template
-      .spec;
-    expect(api).toMatchObject({
+    const podOf = (name: string) =>
+      resources.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)?.spec
+        .template.spec;
+    expect(podOf('plinth-worker')).toMatchObject({
+      containers: [
+        {
+          env: expect.arrayContaining([{ name: 'WORKER_PORT', value: '6040' }]),
+          ports: [{ name: 'probes', containerPort: 6040 }],
+          livenessProbe: { httpGet: { path: '/health/live', port: 'probes' } },
+          readinessProbe: { httpGet: { path: '/health/ready', port: 'probes' } },
+        },
+      ],
+    });
+    expect(podOf('plinth-api')).toMatchObject({
       terminationGracePeriodSeconds: 325,
       containers: [
         {
