@@ -52,7 +52,7 @@ export class OidcConnections {
   secretOf({ tenantId, id, clientSecret }: SsoProvider): string | undefined {
     if (clientSecret === null) return undefined;
     const secret = this.vault.open(tenantId, 'sso_provider', id, clientSecret);
-    if (secret === undefined) throw new SsoRefusedError('configuration');
+    if (secret === undefined) throw new SsoRefusedError('secret-key');
     return secret;
   }
 

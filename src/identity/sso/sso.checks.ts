@@ -92,8 +92,9 @@ export class SsoChecks implements OnApplicationBootstrap, BeforeApplicationShutd
     const { tenantId, id, providerId, refreshToken } = due;
     const token = this.vault.open(tenantId, 'sso_identity', id, refreshToken);
     if (token === undefined) {
-      // The token was encrypted with a key that is gone; the next sign-in stores another.
-      await this.rows.keepToken(tenantId, id, null);
+      // A process with the right SECRET_KEY can open it; where that is gone, the next sign-in stores another.
+      const details = { tenant: tenantId, provider: providerId, identity: id };
+      this.logger.warn({ msg: 'Failed to decrypt refresh token; check SECRET_KEY', ...details });
       return;
     }
     const provider = await this.rows.providers.get(tenantId, providerId);

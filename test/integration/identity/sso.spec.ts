@@ -1009,6 +1009,40 @@ describe('single sign-on', () => {
       await signIn();
     });
 
+    it('refuses sign-ins and keeps refresh tokens that no key of this process opens', async () => {
+      const inOwn = <T>(work: () => Promise<T>): Promise<T> => inTenant(TENANT, work);
+      const rows = plinth.app.get(SsoRepository);
+      const { me } = await signIn();
+      const { userId } = me.user;
+      // Not used before: this process keeps the secrets of providers that it has opened.
+      const unopened = await connectProvider(admin, provider);
+      const identity = () => inOwn(() => rows.identities.findOne(TENANT, { userId }));
+      await sealedUnder(plinth, { SECRET_KEY: NEXT_KEY, SECRET_KEY_PREVIOUS: SECRET_KEY }).renew();
+      try {
+        const sealed = await identity();
+        expect(sealed?.refreshToken).toEqual(expect.any(String));
+        // Two checks later the token is as it was.
+        for (let check = 0; check < 2; check += 1) {
+          const before = (await identity())?.checkedTime;
+          await eventually(
+            async () => (await identity())?.checkedTime,
+            (checked) => String(checked) !== String(before),
+          );
+        }
+        expect((await identity())?.refreshToken).toBe(sealed?.refreshToken);
+        somebody();
+        expect((await new SsoBrowser(plinth).land(unopened.publicId)).refusal).toBe('secret-key');
+      } finally {
+        await sealedUnder(plinth, { SECRET_KEY, SECRET_KEY_PREVIOUS: NEXT_KEY }).renew();
+        done(await admin.delete(`/system/sso/${unopened.id}`));
+      }
+      const { refreshes } = provider;
+      await eventually(
+        () => provider.refreshes,
+        (count) => count > refreshes,
+      );
+    });
+
     it('ends its sign-ins when it is disabled, also one that is not finished', async () => {
       const { session } = await signIn();
       const browser = new SsoBrowser(plinth);

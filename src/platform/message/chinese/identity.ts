@@ -154,6 +154,8 @@ export const identity = {
     '该提供方账号已用于登录此处的另一位用户。请管理员先取消该用户的关联，然后重新关联。',
   'You are connected with another account of this provider already. Disconnect that one, then connect again.':
     '您已关联该提供方的另一个账号。请先取消该关联，然后重新关联。',
+  'This service cannot read the secret of the provider. Ask the operator to check SECRET_KEY, or an administrator to enter the secret again.':
+    '此服务无法读取登录提供方的密钥。请运维人员检查 SECRET_KEY，或请管理员重新输入密钥。',
   'Your sign-in has ended meanwhile, so you were not connected. Sign in, then connect again.':
     '您的登录已在此期间结束，因此未能关联。请登录后重新关联。',
   'Without this connection you sign in with your password. Enter it to disconnect.':
