@@ -34,7 +34,9 @@ const ADDRESS = {
 };
 
 export class ToolServerListQuery extends Input({
-  ...pageFields('id', 'name', 'address', 'enabled', 'listedAt', 'createTime', 'updateTime'),
+  ...pageFields('id', 'name', 'address', 'enabled', 'createTime', 'updateTime', {
+    listTime: 'listedAt',
+  }),
   name: Text({ optional: true, description: 'Part of the name' }),
 }) {}
 
