@@ -9,7 +9,8 @@ import type {
 import { DomainError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
-import { OutboundError, OutboundHttp } from '../platform/outbound/index.js';
+import { serviceVersion } from '../platform/observability/index.js';
+import { limitedBody, OutboundError, OutboundHttp } from '../platform/outbound/index.js';
 
 /** Bytes of one answer of a server, with all its events. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -17,7 +18,7 @@ const CONNECT_MS = 10_000;
 /** Pages of a list of tools. */
 const MAX_PAGES = 20;
 const MAX_REASON_CHARS = 300;
-const CLIENT = { name: 'plinth', title: 'Plinth', version: '1.0.0' };
+const CLIENT = { name: 'plinth', title: 'Plinth', version: serviceVersion() };
 /** Statuses of answers that cannot have a body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
@@ -160,10 +161,10 @@ export class McpClients {
       const entries = Object.entries(headers).flatMap(([name, value = []]) =>
         [value].flat().map((one): [string, string] => [name, one]),
       );
-      return new Response(hasBody ? ReadableStream.from(limitedBytes(response.body)) : null, {
-        status,
-        headers: entries,
-      });
+      const body = hasBody
+        ? ReadableStream.from(limitedBody(response.body, MAX_ANSWER_BYTES))
+        : null;
+      return new Response(body, { status, headers: entries });
     };
   }
 }
@@ -177,15 +178,6 @@ function bodyOf(body: NonNullable<RequestInit['body']>): string {
   if (typeof body === 'string') return body;
   if (body instanceof URLSearchParams) return body.toString();
   throw new Error('The body of a request to a tool server is neither a text nor a form.');
-}
-
-async function* limitedBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new OutboundError('too-large');
-    yield chunk;
-  }
 }
 
 /** Why a connection or a call failed, for people and models. */

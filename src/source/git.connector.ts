@@ -9,7 +9,7 @@ import type { GitHttpRequest, GitHttpResponse } from 'isomorphic-git';
 import picomatch from 'picomatch';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import { OutboundError, OutboundHttp } from '../platform/outbound/index.js';
+import { limitedBody, OutboundHttp } from '../platform/outbound/index.js';
 import type { OutboundTimeouts } from '../platform/outbound/index.js';
 import { isRefused, UploadEngine } from '../platform/storage/index.js';
 import { USER_AGENT } from './fetch.js';
@@ -137,17 +137,8 @@ export class GitConnector {
       headers: Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
       ),
-      body: limited(response.body),
+      body: limitedBody(response.body, MAX_PACK_BYTES),
     };
-  }
-}
-
-async function* limited(body: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array, void> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_PACK_BYTES) throw new OutboundError('too-large');
-    yield chunk;
   }
 }
 

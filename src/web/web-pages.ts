@@ -1,9 +1,10 @@
+import { buffer } from 'node:stream/consumers';
 import { Inject, Injectable } from '@nestjs/common';
 import { parseFragment } from 'parse5';
 import { DocumentReader } from '../attach/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import { OutboundError } from '../platform/outbound/index.js';
+import { limitedBody } from '../platform/outbound/index.js';
 import { AddressRefusedError, nameOf, readRobots, WebFetch } from '../source/index.js';
 
 /** The client for addresses that models choose. */
@@ -89,24 +90,13 @@ export class WebPages {
         response.discard();
         throw new PageStatusError(response.status);
       }
-      const content = await contentOf(response.body);
+      const content = await buffer(limitedBody(response.body, MAX_PAGE_BYTES));
       return { address: fetched.address, name: nameOf(fetched), content };
     } catch (error) {
       if (error instanceof AddressRefusedError && target !== undefined) return target;
       throw error;
     }
   }
-}
-
-async function contentOf(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_PAGE_BYTES) throw new OutboundError('too-large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** The title of an HTML page, or the name of the document. */

@@ -1,4 +1,4 @@
-export { OutboundHttp } from './outbound-http.js';
+export { limitedBody, OutboundHttp } from './outbound-http.js';
 export type {
   OutboundHttpOptions,
   OutboundRequest,

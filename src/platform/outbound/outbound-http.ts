@@ -486,6 +486,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** The pieces of a body. Fails with OutboundError `too-large`, and discards the rest, at more bytes than the limit. */
+export async function* limitedBody(
+  body: AsyncIterable<Buffer>,
+  limitBytes: number,
+): AsyncGenerator<Buffer, void> {
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > limitBytes) throw new OutboundError('too-large');
+    yield piece;
+  }
+}
+
 /** Calls back once, after a time that stops while paused. */
 class PausableTimeout {
   private timer?: NodeJS.Timeout;

@@ -1,4 +1,5 @@
-import { OutboundError } from '../../../platform/outbound/index.js';
+import { buffer } from 'node:stream/consumers';
+import { limitedBody } from '../../../platform/outbound/index.js';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
 import { msg } from '../../../platform/message/index.js';
@@ -73,14 +74,7 @@ const MAX_SOUND_BYTES = 64 * 1024 * 1024;
 /** The body of an answer that is a sound. Fails with UpstreamError. */
 export async function soundIn(response: OutboundResponse): Promise<Buffer> {
   try {
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of response.body) {
-      bytes += piece.length;
-      if (bytes > MAX_SOUND_BYTES) throw new OutboundError('too-large');
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces);
+    return await buffer(limitedBody(response.body, MAX_SOUND_BYTES));
   } catch (error) {
     throw upstreamErrorOf(error);
   }
