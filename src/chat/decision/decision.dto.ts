@@ -13,14 +13,13 @@ import {
   StrictFields,
   Text,
   text,
+  UUID,
   uuid,
   View,
 } from '../../platform/http/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { OPEN_EFFECTS, RESOLUTIONS, SETTLED_EFFECTS } from '../../effect/index.js';
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Reads the id of a turn or call out of a path, in lower case. Any other text names nothing. */
 @Injectable()

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../platform/error/index.js';
+import { UUID } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Message } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
@@ -14,11 +15,9 @@ export const SHA256 = {
   patternMessage: msg`must be 64 hex digits`,
 } as const;
 
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-
 /** An id in a body or query, in any case. */
 export const UUID_TEXT = {
-  pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  pattern: UUID,
   patternMessage: msg`must be a UUID`,
 } as const;
 

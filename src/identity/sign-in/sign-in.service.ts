@@ -3,6 +3,7 @@ import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
+import { UUID } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
@@ -10,8 +11,6 @@ import { LoginSessionService } from '../login-session/login-session.service.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
 import { toSignInView } from './sign-in.dto.js';
 import type { SignInListQuery, SignInView } from './sign-in.dto.js';
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Lists and ends the sign-ins of users. */
 @Injectable()

@@ -3,6 +3,7 @@ import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
+import { UUID } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { GroupRepository } from '../group/group.repository.js';
@@ -13,7 +14,6 @@ import { UserRepository } from '../user/user.repository.js';
 import type { SsoIdentity } from './sso.entity.js';
 import { LastWayError, PasswordNeededError } from './sso.errors.js';
 import { SsoRepository } from './sso.repository.js';
-import { UUID } from './sso.sign-in.js';
 
 /** Disconnects users from persons at providers, who then no longer sign in as these users. */
 @Injectable()

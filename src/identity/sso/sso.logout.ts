@@ -1,3 +1,4 @@
+import { UUID } from '../../platform/http/index.js';
 import { Injectable, Logger } from '@nestjs/common';
 import { jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
@@ -11,7 +12,6 @@ import type { SsoProvider, SsoSession } from './sso.entity.js';
 import { InvalidLogoutTokenError } from './sso.errors.js';
 import { SsoFlows } from './sso.flows.js';
 import { SsoRepository } from './sso.repository.js';
-import { UUID } from './sso.sign-in.js';
 import { SsoUsers } from './sso.users.js';
 import { SsoVault } from './sso.vault.js';
 

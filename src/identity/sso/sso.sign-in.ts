@@ -3,6 +3,7 @@ import * as oidc from 'openid-client';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { Database, inTenant } from '../../platform/database/index.js';
+import { UUID } from '../../platform/http/index.js';
 import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
@@ -366,8 +367,6 @@ export class SsoSignIn {
     return refusal;
   }
 }
-
-export const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 function isSameBrowser(
   flow: { readonly browser: string },

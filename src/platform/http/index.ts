@@ -23,6 +23,7 @@ export {
   StrictFields,
   Text,
   Texts,
+  UUID,
   VISIBLE,
   Whole,
   ZeroOrOne,

@@ -712,6 +712,9 @@ function ruleMessage(text: string): Message {
   return text.startsWith('{') ? (JSON.parse(text) as Message) : literal(text);
 }
 
+/** A UUID in any case. */
+export const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 /** Reads one record id from a path. */
 @Injectable()
 export class IdPipe implements PipeTransform<string, number> {
