@@ -219,8 +219,8 @@ export class AgentService {
     caller: Caller,
     { mcpToolIds }: Pick<AgentForChat, 'mcpToolIds'>,
   ): Promise<AgentTool[]> {
-    const taken = this.tools.all.map(({ name }) => name);
-    return this.serverTools.of(caller, mcpToolIds, taken);
+    const ownNames = this.tools.all.map(({ name }) => name);
+    return this.serverTools.of(caller, mcpToolIds, ownNames);
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {

@@ -27,7 +27,6 @@ export type { LeftOutFragment } from './tool/quoted-fragments.js';
 export { MAX_CONTENT_CHARS } from './tool/agent-tool.js';
 export type {
   AgentTool,
-  ToolConsent,
   ToolContext,
   ToolFacts,
   ToolOutcome,

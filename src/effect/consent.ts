@@ -13,6 +13,10 @@ export function availableDecisions(grantable: boolean): readonly Decision[] {
 export const APPROVAL_STATES = ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
+/** Consents to the calls of a tool: `always` runs one at once, `ask` waits for a person to decide on it, `never` refuses it. */
+export const CONSENTS = ['always', 'ask', 'never'] as const;
+export type Consent = (typeof CONSENTS)[number];
+
 /** A file that a call would change. */
 export interface PreviewFile {
   readonly path: string;

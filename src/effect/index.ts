@@ -13,6 +13,7 @@ export {
   Grants,
   hashOf,
   subjectHash,
+  CONSENTS,
 } from './consent.js';
 export type {
   ApprovalPreview,
@@ -22,6 +23,7 @@ export type {
   GrantKind,
   GrantSubject,
   PreviewFile,
+  Consent,
 } from './consent.js';
 export { Effect } from './effect.entity.js';
 export type { EffectOwner, RunEffect, SessionGrant, TurnOwner } from './effect.entity.js';

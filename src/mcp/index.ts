@@ -1,3 +1,4 @@
 export { McpModule } from './mcp.module.js';
 export { ServerTools } from './server-tools.js';
+export { onlyReads } from './tool-text.js';
 export type { OfferedTool, ToolCallOutcome, ToolImage } from './server-tools.js';

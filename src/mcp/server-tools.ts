@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import { canonicalJson } from '../effect/index.js';
+import { canonicalJson, hashOf } from '../effect/index.js';
+import type { Consent } from '../effect/index.js';
 import { ServerConnections } from './server-connections.js';
-import type { Consent, ServerTool, ToolServer, ToolText } from './tool-server.entity.js';
+import type { ServerTool, ToolServer, ToolText } from './tool-server.entity.js';
 import {
   ToolForbiddenError,
   ToolNotAcceptedError,
@@ -114,7 +114,7 @@ export class ServerTools {
         id: server.id,
         detail: {
           tool: tool.name,
-          argumentsHash: createHash('sha256').update(canonicalJson(args)).digest('hex'),
+          argumentsHash: hashOf(canonicalJson(args)),
           outcome,
           durationMs: Math.round(performance.now() - started),
         },

@@ -15,7 +15,8 @@ import {
   Whole,
 } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
-import { CONSENTS, SERVER_AUTHS } from './tool-server.entity.js';
+import { CONSENTS } from '../effect/index.js';
+import { SERVER_AUTHS } from './tool-server.entity.js';
 
 const MAX_CHANGED_TOOLS = 1_000;
 const NAME = {

@@ -15,14 +15,11 @@ import {
   UpdateTime,
   Varchar,
 } from '../platform/database/index.js';
+import type { Consent } from '../effect/index.js';
 
 /** none: the server is open. token: a bearer token. headers: any headers. */
 export const SERVER_AUTHS = ['none', 'token', 'headers'] as const;
 export type ServerAuth = (typeof SERVER_AUTHS)[number];
-
-/** always: agents call it. ask: a person decides on each call. never: it is not offered. */
-export const CONSENTS = ['always', 'ask', 'never'] as const;
-export type Consent = (typeof CONSENTS)[number];
 
 /** What `connect` of the SDK found out about a server: the answer of server/discover, or that it is of an older revision. */
 export interface StoredDiscovery {

@@ -12,11 +12,12 @@ import type { SealedColumn } from '../platform/database/index.js';
 import { MAX_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import type { Consent } from '../effect/index.js';
 import { comparedSubjects, grantedInList, grantedTo } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
 import type { ToolServerListQuery } from './tool-server.dto.js';
 import { ServerTool, ToolServer } from './tool-server.entity.js';
-import type { Consent, ServerSecret, StoredDiscovery } from './tool-server.entity.js';
+import type { ServerSecret, StoredDiscovery } from './tool-server.entity.js';
 import { DuplicateServerNameError, OtherToolTextError } from './tool-server.errors.js';
 import type { ListedTool } from './tool-text.js';
 

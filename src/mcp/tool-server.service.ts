@@ -7,6 +7,7 @@ import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import type { Consent } from '../effect/index.js';
 import { Grants, LevelNeededError } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
 import { McpClients } from './mcp-client.js';
@@ -17,7 +18,7 @@ import type {
   ToolServerListQuery,
   UpdateToolServerBody,
 } from './tool-server.dto.js';
-import type { Consent, ServerSecret, ServerTool, ToolServer } from './tool-server.entity.js';
+import type { ServerSecret, ServerTool, ToolServer } from './tool-server.entity.js';
 import {
   InvalidHeadersError,
   MissingSecretError,

@@ -13,11 +13,12 @@ import {
   View,
   wireTime,
 } from '../platform/http/index.js';
+import { CONSENTS } from '../effect/index.js';
+import type { Consent } from '../effect/index.js';
 import { LEVEL_NAMES } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
-import { CONSENTS, SERVER_AUTHS } from './tool-server.entity.js';
+import { SERVER_AUTHS } from './tool-server.entity.js';
 import type {
-  Consent,
   ServerAuth,
   ServerSecret,
   ServerTool,

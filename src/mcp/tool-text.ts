@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/client';
-import { canonicalJson } from '../effect/index.js';
-import type { Consent, ServerTool, ToolText } from './tool-server.entity.js';
+import { canonicalJson, hashOf } from '../effect/index.js';
+import type { Consent } from '../effect/index.js';
+import type { ServerTool, ToolAnnotations, ToolText } from './tool-server.entity.js';
 
 /** Bytes of one definition as JSON; a model could not use a longer one. */
 const MAX_DEFINITION_BYTES = 64 * 1024;
@@ -49,7 +49,7 @@ function readTool(tool: Tool): ListedTool | undefined {
     !/\\ud[89a-f]/.test(json);
   if (!isStorable) return undefined;
   const { name, ...text } = JSON.parse(json) as ToolText & { readonly name: string };
-  return { name, text, hash: createHash('sha256').update(json).digest('hex') };
+  return { name, text, hash: hashOf(json) };
 }
 
 /** new: never accepted. changed: listed with another text than the accepted one. missing: no longer listed. */
@@ -62,9 +62,12 @@ export function stateOf({ acceptedHash, listedHash }: ServerTool): ToolState {
   return acceptedHash === listedHash ? 'accepted' : 'changed';
 }
 
+/** Whether the server says that the tool only reads, and nothing against it. */
+export function onlyReads({ readOnlyHint, destructiveHint }: ToolAnnotations): boolean {
+  return readOnlyHint === true && destructiveHint !== true;
+}
+
 /** A tool that says it only reads is called without asking; any other one asks. */
 export function defaultConsent({ annotations }: ToolText): Consent {
-  return annotations.readOnlyHint === true && annotations.destructiveHint !== true
-    ? 'always'
-    : 'ask';
+  return onlyReads(annotations) ? 'always' : 'ask';
 }

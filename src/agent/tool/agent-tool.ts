@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
+import type { Consent } from '../../effect/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import type { MetadataFilter } from '../../metadata/index.js';
 import type { TokenCounter } from '../../model/index.js';
@@ -66,9 +67,6 @@ export interface ToolResult {
   readonly durationMs: number;
 }
 
-/** `always` runs a call at once, `ask` waits for the consent of a person, `never` refuses it. */
-export type ToolConsent = 'always' | 'ask' | 'never';
-
 /** What a call may change, as the annotations of MCP tools say it. */
 export interface ToolFacts {
   /** Changes nothing. Calls of other tools are recorded before they begin. */
@@ -90,7 +88,7 @@ export interface AgentTool<Input = unknown> {
   /** A tool without facts is read-only. */
   readonly facts?: ToolFacts;
   /** Whether a person is asked before a call; `always` by default. */
-  readonly consent?: ToolConsent;
+  readonly consent?: Consent;
   /**
    * What the consent "for this chat" is bound to: for a tool of a server its address, the tool and the hash of its schema, so
    * that a changed tool asks again. The name by default.

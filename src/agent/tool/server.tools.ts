@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { ServerTools } from '../../mcp/index.js';
+import { onlyReads, ServerTools } from '../../mcp/index.js';
 import type { OfferedTool, ToolCallOutcome } from '../../mcp/index.js';
 import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolFacts, ToolOutcome } from './agent-tool.js';
@@ -36,9 +36,9 @@ export class AgentServerTools {
 
   private agentTool(tool: OfferedTool, name: string): AgentTool<Input> {
     const { text, serverName, consent, timeoutMs } = tool;
-    const { readOnlyHint, idempotentHint, destructiveHint } = text.annotations;
+    const { idempotentHint, destructiveHint } = text.annotations;
     const facts: ToolFacts = {
-      readOnly: readOnlyHint === true && destructiveHint !== true,
+      readOnly: onlyReads(text.annotations),
       idempotent: idempotentHint === true,
       destructive: destructiveHint === true,
     };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hashOf } from '../../effect/index.js';
 import type { CitableFragment } from '../../retrieval/index.js';
 import type { ToolContext } from './agent-tool.js';
 import { quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
@@ -21,7 +21,7 @@ interface WebText {
 }
 
 export function webFragment({ url, title, content, part, readTime }: WebText): WebFragment {
-  const hash = createHash('sha256').update(`${url}\n${part}\n${content}`).digest('hex');
+  const hash = hashOf(`${url}\n${part}\n${content}`);
   return {
     ...{ knowledgeId: 0, docId: url, fid: `web-${hash.slice(0, 24)}`, sourceName: title, content },
     ...{ page: null, headings: null, location: null, score: 1 },
