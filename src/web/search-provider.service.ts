@@ -101,12 +101,17 @@ export class SearchProviderService {
     });
   }
 
-  async test(caller: Caller, id: number, { query }: TestSearchDto): Promise<SearchTestView> {
+  async test(
+    caller: Caller,
+    id: number,
+    { query }: TestSearchDto,
+    signal: AbortSignal,
+  ): Promise<SearchTestView> {
     const provider = await this.repository.providers.get(caller.tenantId, id);
     const started = performance.now();
     const results = await this.search.ask(provider, {
       ...{ caller, feature: 'test', query: query?.trim() || TEST_QUERY, count: TEST_RESULTS },
-      signal: new AbortController().signal,
+      signal,
     });
     return SearchTestView.of({
       results: results.map((result) => SearchResultView.of(result)),

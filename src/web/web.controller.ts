@@ -9,6 +9,7 @@ import {
   AnswersStatus,
   IdPipe,
   IdsPipe,
+  WhileConnected,
 } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { SearchProviderService } from './search-provider.service.js';
@@ -76,8 +77,9 @@ export class SearchProviderController {
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,
     @Body() body: TestSearchDto,
+    @WhileConnected() signal: AbortSignal,
   ): Promise<SearchTestView> {
-    return this.providers.test(caller, id, body);
+    return this.providers.test(caller, id, body, signal);
   }
 
   /** Deletes providers with their keys. */
