@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { createAgent } from '../support/agents.js';
@@ -12,9 +12,11 @@ import { createKnowledge, settled, upload } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
 import { ownStore } from '../support/own-store.js';
 import type { OwnStore } from '../support/own-store.js';
+import { done } from '../support/people.js';
 import { calling } from '../support/scripted-model.js';
 import type { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
+import { TestToolServer } from '../support/tool-server.js';
 import { eventually } from '../support/wait.js';
 
 const EMBED = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
@@ -30,20 +32,33 @@ interface Message {
   }[];
 }
 
+interface RecordedAnswer {
+  readonly role: string;
+  readonly turnId: string;
+  readonly state: string;
+  readonly steps: readonly {
+    readonly calls: readonly { readonly callId: string; readonly state: string }[];
+  }[];
+}
+
+interface Tool {
+  readonly id: number;
+  readonly listedHash: string;
+}
+
 (isBuilt ? describe : describe.skip)('a process that dies in the middle of a tool', () => {
   let folder: string;
   let simulator: Simulator;
   let store: OwnStore;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'plinth-agent-'));
     simulator = await startSimulator();
     store = await ownStore({ dataDir: folder });
   }, START_MS);
 
-  afterEach(killAll);
-
-  afterAll(async () => {
+  afterEach(async () => {
+    killAll();
     await simulator.close();
     await store.drop();
     rmSync(folder, { recursive: true, force: true });
@@ -100,7 +115,7 @@ interface Message {
       // A session of a process that died is free when its lease has ended.
       const reply = await eventually(
         () => sendChat(second.admin, { content: 'Go on', agentId, sessionId }),
-        ({ done }) => done,
+        ({ done: isDone }) => isDone,
       );
       expect(reply.text).toBe('Two years.');
       const path = `/system/message/list?sessionId=${sessionId}`;
@@ -126,6 +141,77 @@ interface Message {
         'The answer was interrupted.',
         'Go on',
       ]);
+    },
+    START_MS,
+  );
+
+  it(
+    'leaves a call that is neither repeated nor lost',
+    async () => {
+      const shop = await TestToolServer.start();
+      shop.tools.set('order', {
+        description: 'Orders a thing.',
+        run: () => new Promise(() => undefined),
+      });
+      const first = await serve();
+      const { admin } = first;
+      const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      await createProvider(admin, 'custom_api');
+      const modelId = await createModel(admin, { ...service, modelName: 'agent-model' });
+      const server = { name: 'Shop', address: shop.address };
+      const { id } = done(await admin.post<{ id: number }>('/mcp/server', server)).data;
+      done(await admin.post(`/mcp/server/${id}/check`, {}));
+      const [tool] = done(await admin.get<Tool[]>(`/mcp/server/${id}/tool`)).data;
+      const accepted = { id: tool?.id, accept: tool?.listedHash, consent: 'always' };
+      done(await admin.put(`/mcp/server/${id}/tool`, { tools: [accepted] }));
+      const { id: agentId } = await createAgent(admin, modelId, {
+        runtime: 'tools',
+        mcpToolIds: [tool?.id],
+      });
+      const sessionId = (await admin.post<string>('/system/session', {})).data;
+
+      simulator.script(calling('order', { text: 'a bicycle' }));
+      const chat = await OpenChat.send(admin, { content: 'Order it', agentId, sessionId });
+      await eventually(
+        () => shop.calls.length,
+        (calls) => calls === 1,
+      );
+      first.run.child.kill('SIGKILL');
+      await first.run.exit;
+      await chat.rest().catch(() => undefined);
+
+      const second = await serve();
+      simulator.script(calling('order', { text: 'a bicycle' }), { text: 'I must not.' });
+      const reply = await eventually(
+        () => sendChat(second.admin, { content: 'Go on', agentId, sessionId }),
+        ({ done: isDone }) => isDone,
+      );
+      expect(reply.text).toBe('I must not.');
+      expect(shop.calls).toHaveLength(1);
+      const path = `/system/message/list?sessionId=${sessionId}`;
+      const answers = async (): Promise<RecordedAnswer[]> =>
+        (await second.admin.get<RecordedAnswer[]>(path)).rows.filter(
+          ({ role }) => role === 'assistant',
+        );
+      const [interrupted, refused] = await answers();
+      expect(interrupted).toMatchObject({
+        state: 'failed',
+        steps: [{ calls: [{ state: 'uncertain' }] }],
+      });
+      expect(refused).toMatchObject({ steps: [{ calls: [{ state: 'failed' }] }] });
+
+      const callId = interrupted?.steps[0]?.calls[0]?.callId ?? '';
+      const resolution = `/chat/turns/${interrupted?.turnId}/effects/${callId}/resolution`;
+      done(await second.admin.post(resolution, { resolution: 'NOT_EXECUTED' }));
+      expect((await answers())[0]).toMatchObject({ steps: [{ calls: [{ state: 'failed' }] }] });
+      shop.tools.set('order', {
+        description: 'Orders a thing.',
+        run: () => ({ content: [{ type: 'text', text: 'Ordered.' }] }),
+      });
+      simulator.script(calling('order', { text: 'a bicycle' }), { text: 'Ordered.' });
+      await sendChat(second.admin, { content: 'It was not, so order', agentId, sessionId });
+      expect(shop.calls).toHaveLength(2);
+      await shop.close();
     },
     START_MS,
   );

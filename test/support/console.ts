@@ -253,7 +253,7 @@ export async function clickFace(control: Locator): Promise<void> {
   await ((await face.count()) > 0 ? face : control).click();
 }
 
-/** A page that was just resized is laid out anew within some frames. */
+/** A page that was just resized has its new layout within some frames. */
 const COVERED_CONTROLS = `async function () {
   const CONTROLS = 'a[href], button, input, select, textarea, [role=button], [role=tab], [role=switch], [role=link]';
   const isShown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });

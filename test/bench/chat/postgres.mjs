@@ -36,7 +36,7 @@ export async function startPostgres({ children, core, port, folder }) {
       ...user,
     });
   const url = (database) => `postgres://plinth@127.0.0.1:${port}/${database}`;
-  /** Starts it anew after a kill, once the processes of the one before are gone. */
+  /** Starts it again after a kill, once the processes of the one before are gone. */
   const restart = async () => {
     for (let attempt = 1; ; attempt += 1) {
       const server = start();
