@@ -1,6 +1,5 @@
 import { Button, Code, Group, Paper, Stack, Text, TextInput, Textarea } from '@mantine/core';
 import type { MessageView } from '@plinth/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { plinth } from '../app/plinth';
@@ -154,14 +153,15 @@ function WaitingCall({ call, chosen, onDecide }: WaitingCallProps) {
 
 function Uncertain({ message, call }: { readonly message: MessageView; readonly call: Call }) {
   const { t } = useTranslation('chat');
-  const queries = useQueryClient();
   const { turnId, sessionId } = message;
   const { callId, name, arguments: text } = call;
-  const resolve = useAction(async (resolution: 'EXECUTED' | 'NOT_EXECUTED') => {
-    const path = { turnId: turnId ?? '', callId: callId ?? '' };
-    await plinth.chatResolve({ path, body: { resolution } });
-    await queries.invalidateQueries({ queryKey: conversationKey(sessionId ?? '') });
-  });
+  const resolve = useAction(
+    (resolution: 'EXECUTED' | 'NOT_EXECUTED') => {
+      const path = { turnId: turnId ?? '', callId: callId ?? '' };
+      return plinth.chatResolve({ path, body: { resolution } });
+    },
+    { changes: [conversationKey(sessionId ?? '')] },
+  );
   return (
     <Paper
       withBorder
