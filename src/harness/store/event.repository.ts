@@ -78,6 +78,25 @@ function page(position: string, source: string): string {
 const PAGE_OF_RUN = page('sequence', 'run_id');
 const PAGE_OF_USER = page('user_sequence', 'user_id');
 
+const NUMBERED_AT_ONCE = 10_000;
+
+/** Numbers events from $3 on, by their time, those of one run in their order. */
+const NUMBER = `WITH fresh AS (
+    SELECT run_id, sequence, row_number() OVER (ORDER BY moment, run_id, sequence) AS nth
+      FROM (SELECT run_id, sequence, max(create_time) OVER (PARTITION BY run_id ORDER BY sequence) AS moment
+              FROM harness_event WHERE tenant_id = $1 AND user_id = $2 AND user_sequence IS NULL) AS event
+     ORDER BY nth LIMIT $4
+  ), numbered AS (
+    UPDATE harness_event SET user_sequence = $3 + fresh.nth - 1 FROM fresh
+     WHERE harness_event.tenant_id = $1 AND harness_event.run_id = fresh.run_id
+       AND harness_event.sequence = fresh.sequence
+    RETURNING user_sequence
+  ), counted AS (
+    UPDATE harness_stream SET next_sequence = $3 + (SELECT count(*) FROM numbered)
+     WHERE tenant_id = $1 AND user_id = $2
+  )
+  SELECT user_sequence FROM numbered`;
+
 /** The events of runs, to be read and at last to be removed; they are written with the runs (ledger). */
 @Injectable()
 export class EventRepository {
@@ -88,6 +107,7 @@ export class EventRepository {
     source: EventSource,
     { after, limit, bytes }: EventRange,
   ): Promise<{ readonly events: StoredEvent[]; readonly more: boolean }> {
+    if ('ownerId' in source) await this.number(source);
     const [statement, id] =
       'ownerId' in source ? [PAGE_OF_USER, source.ownerId] : [PAGE_OF_RUN, source.id];
     const events = await this.database.prepared<EventRow>(statement, [
@@ -110,6 +130,33 @@ export class EventRepository {
     return rows.length > 0;
   }
 
+  /**
+   * Numbers the events of the user that have none yet, and answers the last number. They are numbered when they are read, and
+   * not when they are written: a number that is given in a write would hold up the other runs of the user until its commit.
+   */
+  async number({ tenantId, ownerId }: RunsOfUser): Promise<number> {
+    for (;;) {
+      const { last, isWhole } = await this.database.transaction(async () => {
+        const [stream] = await this.database.query<{ next: number }>(
+          `INSERT INTO harness_stream (tenant_id, user_id) VALUES ($1, $2)
+               ON CONFLICT (tenant_id, user_id) DO UPDATE SET next_sequence = harness_stream.next_sequence
+           RETURNING next_sequence AS next`,
+          [tenantId, ownerId],
+        );
+        const first = stream?.next ?? 1;
+        // A statement of its own sees all that was committed before the row was locked.
+        const rows = await this.database.query(NUMBER, [
+          tenantId,
+          ownerId,
+          first,
+          NUMBERED_AT_ONCE,
+        ]);
+        return { last: first + rows.length - 1, isWhole: rows.length < NUMBERED_AT_ONCE };
+      });
+      if (isWhole) return last;
+    }
+  }
+
   /** Progress of the sources by their keys; deleted runs are left out. */
   async progress(sources: readonly EventSource[]): Promise<Map<string, SourceProgress>> {
     const users = sources.filter((source) => 'ownerId' in source);
@@ -121,7 +168,11 @@ export class EventRepository {
          FROM unnest($1::text[], $2::uuid[]) AS followed (tenant_id, id)
          JOIN harness_run run ON run.tenant_id = followed.tenant_id AND run.id = followed.id
         UNION ALL
-       SELECT followed.tenant_id || ' ' || followed.id, coalesce(stream.next_sequence, 1) - 1, false
+       SELECT followed.tenant_id || ' ' || followed.id,
+              coalesce(stream.next_sequence, 1) - 1
+                + EXISTS (SELECT 1 FROM harness_event event
+                           WHERE event.tenant_id = followed.tenant_id AND event.user_id = followed.id
+                             AND event.user_sequence IS NULL)::integer, false
          FROM unnest($3::text[], $4::bigint[]) AS followed (tenant_id, id)
          LEFT JOIN harness_stream stream
            ON stream.tenant_id = followed.tenant_id AND stream.user_id = followed.id`,

@@ -191,8 +191,9 @@ export class HarnessEvent {
   @Bigint(primary) sequence: number;
   @TenantId() tenantId: string;
   @Uuid() sessionId: string;
-  /** User of the run, and the number among all events of that user; null for events of releases without the stream. */
+  /** User of the run; null for events of releases without the stream. */
   @Bigint(nullable) userId: number | null;
+  /** The number among all events of the user, which they get when they are first read. */
   @Bigint(nullable) userSequence: number | null;
   @Varchar(40) type: EventType;
   @Varchar(40, nullable) stepId: string | null;
@@ -202,7 +203,7 @@ export class HarnessEvent {
   @CreateTime() createTime: Date;
 }
 
-/** Numbers of a user's events in one tenant, over all runs; taken last in a write, so that commits have their order. */
+/** The next number of a user's events in one tenant, over all runs. */
 @Entity({ name: 'harness_stream' })
 export class HarnessStream {
   @TenantId(primary) tenantId: string;

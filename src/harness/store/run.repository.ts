@@ -348,7 +348,7 @@ const APPEND = `WITH held AS (
     UPDATE harness_run SET next_event_sequence = next_event_sequence + $5
      WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
      RETURNING tenant_id, id, session_id, user_id, next_event_sequence - $5 AS first
-  ), ${insertedEvents('held', '$6', '$5::bigint')} RETURNING sequence, user_id AS "userId"`;
+  ) ${insertedEvents('held', '$6')} RETURNING sequence, user_id AS "userId"`;
 
 /** The rows of runs. What changes one goes through the ledger, but for leases and places in the queue. */
 @Injectable()
@@ -495,7 +495,7 @@ export class RunRepository {
     await this.database.prepared(
       `WITH changed AS (
          ${update} RETURNING tenant_id, id, session_id, user_id, next_event_sequence - ${count} AS first
-       ), ${insertedEvents('changed', `$${values.length}`, count)}`,
+       ) ${insertedEvents('changed', `$${values.length}`)}`,
       values,
     );
   }
@@ -641,21 +641,12 @@ export class RunRepository {
   }
 }
 
-/**
- * Stores the events of a list as JSON for the run's row that a statement before it answers, with their numbers in the run
- * and among all events of its user. The row of the user's numbers is locked until the transaction ends.
- */
-function insertedEvents(row: string, list: string, count: string): string {
-  return `stream AS (
-     INSERT INTO harness_stream (tenant_id, user_id, next_sequence)
-     SELECT tenant_id, user_id, 1 + ${count} FROM ${row}
-         ON CONFLICT (tenant_id, user_id) DO UPDATE SET next_sequence = harness_stream.next_sequence + ${count}
-     RETURNING next_sequence - ${count} AS first
-   ) INSERT INTO harness_event
-      (tenant_id, run_id, session_id, sequence, user_id, user_sequence, type, step_id, tool_call_id, approval_id, data,
-       create_time)
-    SELECT ${row}.tenant_id, ${row}.id, ${row}.session_id, ${row}.first + e.ordinality - 1, ${row}.user_id,
-           stream.first + e.ordinality - 1, e.event ->> 'type', e.event ->> 'stepId', (e.event ->> 'toolCallId')::uuid,
+/** Stores the events of a list as JSON for the run's row that a statement before it answers. */
+function insertedEvents(row: string, list: string): string {
+  return `INSERT INTO harness_event
+      (tenant_id, run_id, session_id, user_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
+    SELECT ${row}.tenant_id, ${row}.id, ${row}.session_id, ${row}.user_id, ${row}.first + e.ordinality - 1,
+           e.event ->> 'type', e.event ->> 'stepId', (e.event ->> 'toolCallId')::uuid,
            (e.event ->> 'approvalId')::uuid, e.event -> 'data', clock_timestamp()
-      FROM ${row}, stream, jsonb_array_elements(${list}::jsonb) WITH ORDINALITY AS e (event, ordinality)`;
+      FROM ${row}, jsonb_array_elements(${list}::jsonb) WITH ORDINALITY AS e (event, ordinality)`;
 }

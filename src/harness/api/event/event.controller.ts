@@ -45,7 +45,7 @@ import { isEnded } from '../../protocol/run.state.js';
 import { maySee, RunService } from '../run/run.service.js';
 import { InboxRepository } from '../../store/inbox.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
-import { EventRepository, sourceKey } from '../../store/event.repository.js';
+import { EventRepository } from '../../store/event.repository.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 
 const EVENTS_PER_PAGE = 1_000;
@@ -339,8 +339,7 @@ export class FollowController {
     const stream = new EventStream(this.feed, place, response);
     try {
       const source = { tenantId, ownerId: userId };
-      const progress = await this.repository.progress([source]);
-      const last = progress.get(sourceKey(source))?.last ?? 0;
+      const last = await this.repository.number(source);
       const isNew = afterSequence === undefined && !lastEventId?.trim();
       stream.follow({ source, last, isOver: false, synced: syncComment }, isNew ? last : position);
       await stream.write((error) => {

@@ -16,6 +16,8 @@ export class HarnessClients2026122000001 implements MigrationInterface {
         ADD COLUMN user_sequence bigint;
       CREATE UNIQUE INDEX harness_event_of_user ON harness_event (tenant_id, user_id, user_sequence)
         WHERE user_sequence IS NOT NULL;
+      CREATE INDEX harness_event_unnumbered ON harness_event (tenant_id, user_id)
+        WHERE user_sequence IS NULL AND user_id IS NOT NULL;
       ALTER TABLE harness_session
         ADD COLUMN plan_policy varchar(20) NOT NULL DEFAULT 'ALWAYS',
         ADD COLUMN plan_files integer NOT NULL DEFAULT 0;
@@ -29,7 +31,7 @@ export class HarnessClients2026122000001 implements MigrationInterface {
     await runner.query(`
       ALTER TABLE harness_run DROP COLUMN plan_policy, DROP COLUMN plan_files;
       ALTER TABLE harness_session DROP COLUMN plan_policy, DROP COLUMN plan_files;
-      DROP INDEX harness_event_of_user;
+      DROP INDEX harness_event_of_user, harness_event_unnumbered;
       ALTER TABLE harness_event DROP COLUMN user_id, DROP COLUMN user_sequence;
       DROP TABLE harness_stream;
     `);
