@@ -143,7 +143,7 @@ describe('API keys', () => {
       ]);
       expect(await asked({ doors: ['back'] })).toEqual([
         400,
-        'each entry of doors must be one of rest, v1, scim.',
+        'each entry of doors must be one of rest, v1, scim, mcp.',
       ]);
       expect(await asked({ expireTime: '2020-01-01' })).toEqual([
         400,
