@@ -18,6 +18,7 @@ const platform = [
   'console',
   'audit',
   'retention',
+  'stream',
   'storage',
 ];
 const features = [

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { StorageModule } from '../platform/storage/index.js';
+import { StreamModule } from '../platform/stream/index.js';
 import { AgentModule } from '../agent/index.js';
 import { AttachModule } from '../attach/index.js';
 import { ChatModule } from '../chat/index.js';
@@ -23,7 +24,6 @@ import { OpenAiModels } from './openai/openai.models.js';
 import { OpenAiModeration } from './openai/openai.moderation.js';
 import { OpenAiRerank } from './openai/openai.rerank.js';
 import { BackgroundResponses } from './openai/responses/background-responses.js';
-import { ResponseEventRepository } from './openai/responses/response-event.repository.js';
 import { ResponseEvents } from './openai/responses/response-events.js';
 import {
   ResponseConversation,
@@ -49,7 +49,7 @@ import { OpenAiTranscription } from './openai/openai.transcription.js';
 import { ResponseRetention } from './openai/responses/response.retention.js';
 import { ResponsesController } from './openai/responses/responses.controller.js';
 import { Responses } from './openai/responses/responses.service.js';
-import { StoredResponse, StoredResponseEvent } from './openai/responses/stored-response.entity.js';
+import { StoredResponse } from './openai/responses/stored-response.entity.js';
 import { StoredResponseRepository } from './openai/responses/stored-response.repository.js';
 
 const entities = [
@@ -57,7 +57,6 @@ const entities = [
   ApiBatchLine,
   ApiFile,
   StoredResponse,
-  StoredResponseEvent,
   ResponseConversation,
   ResponseConversationItem,
 ];
@@ -98,7 +97,6 @@ const providers = [
   OpenAiRerank,
   OpenAiTranscription,
   UpstreamTokenCounts,
-  ResponseEventRepository,
   ResponseEvents,
   ResponseRetention,
   Responses,
@@ -121,6 +119,7 @@ export class CompatibleApiModule {
         media,
         ModelModule,
         StorageModule,
+        StreamModule,
       ],
       controllers,
       providers,

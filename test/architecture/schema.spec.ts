@@ -109,11 +109,12 @@ describe('the schema', () => {
       .map((line) => line.split(' ')[1] ?? '');
 
     expect(referring.length).toBeGreaterThan(10);
-    // An approval goes with its run, events of a response with the response. The usage ledger keeps tokens and costs under the number of a deleted user.
+    // An approval goes with its run, frames of a stream with the response or message. The usage ledger keeps tokens and costs under the number of a deleted user.
     const exceptions = [
       'harness_approval',
       'harness_event',
       'stored_response_event',
+      'stream_frame',
       'upstream_call',
     ];
     const tables = await tablesWith('user_id');

@@ -42,8 +42,11 @@ export interface MappedTable {
 /** The table of the tenants themselves, whose access the services check. */
 const REGISTER = 'tenant';
 
-/** Created at the start where the extension pgvector is, so no entity describes it. */
-const TABLES_WITHOUT_ENTITY = ['fragment_pgvector'];
+/**
+ * Tables that no entity describes: one that is created at the start where the extension pgvector is, and one that only the
+ * release before uses.
+ */
+const TABLES_WITHOUT_ENTITY = ['fragment_pgvector', 'stored_response_event'];
 
 /** Texts whose shapes are cached, and the longest of them. */
 const MAX_CACHED_TEXTS = 2_000;

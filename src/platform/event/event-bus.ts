@@ -24,8 +24,8 @@ export const events = {
     userId: z.number().optional(),
     sequence: z.number(),
   }),
-  /** A response in the background has new events, or has ended. */
-  'response.event': z.object({ tenantId: z.string(), responseId: z.string() }),
+  /** A stored stream has new frames, or has ended. */
+  'stream.frames': z.object({ tenantId: z.string(), streamId: z.string() }),
   /**
    * A key or an address of a model service cools down; 0 milliseconds end that. Nothing in the database
    * says so: a process that misses it finds out by its own calls.

@@ -4,8 +4,8 @@ import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import OpenAI from 'openai';
 import type { Simulator } from '../../../simulator/index.js';
 import { BackgroundResponses } from '../../../src/compatible-api/openai/responses/background-responses.js';
-import { ResponseRetention } from '../../../src/compatible-api/openai/responses/response.retention.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { StreamRetention } from '../../../src/platform/stream/index.js';
 import { makeKey } from '../../support/api-keys.js';
 import {
   closeCompatibleApi,
@@ -499,10 +499,10 @@ describe('a stream in the background', () => {
     const id = idOf(await all(await streamed()));
     const database = plinth.app.get(Database);
     await database.query(
-      "UPDATE stored_response_event SET create_time = now() - interval '25 h' WHERE response_id = $1",
+      "UPDATE stream_frame SET create_time = now() - interval '25 h' WHERE stream_id = $1",
       [id],
     );
-    await plinth.app.get(ResponseRetention, { strict: false }).prune();
+    await plinth.app.get(StreamRetention, { strict: false }).prune();
     const error = await failureOf(OpenAI.APIError, resumed(id));
     expect([error.status, error.param]).toEqual([400, 'stream']);
     expect((await openai.responses.retrieve(id)).status).toBe('completed');

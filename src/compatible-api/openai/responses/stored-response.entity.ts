@@ -42,16 +42,3 @@ export class StoredResponse {
   /** Last time the conversation was continued. */
   @Timestamp() lastUsedTime: Date;
 }
-
-/** An event of a response in the background that was created with stream: true. */
-@Entity({ name: 'stored_response_event' })
-export class StoredResponseEvent {
-  @TenantId(primary) tenantId: string;
-  @Bigint(primary) userId: number;
-  @Varchar(100, primary) responseId: string;
-  /** Sequence number from 0, without gaps. */
-  @Integer(primary) sequence: number;
-  /** The event as sent to clients. */
-  @Text() frame: string;
-  @CreateTime() createTime: Date;
-}

@@ -2,33 +2,35 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { isOutage } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/event/index.js';
+import { ReaderPoll } from '../../../platform/stream/index.js';
 import { EventRepository, sourceKey } from '../../store/event.repository.js';
 import type { EventSource, StoredEvent } from '../../store/event.repository.js';
 import { eventFrame } from './event.view.js';
 
-/** Interval at which a reader that no notification has reached polls for events. */
-const POLL_MS = 2_000;
-
 /**
  * Wakes the readers of this process when what they follow, runs or users, has new events. A notification carries no data: events
- * are always read from the table, and one statement every two seconds detects lost notifications. There is one
- * subscription and one timer, and none without readers.
+ * are always read from the table, and one statement a poll detects lost notifications.
  */
 @Injectable()
 export class EventFeed implements OnApplicationShutdown {
   private readonly logger = new Logger(EventFeed.name);
   private readonly tails = new Map<string, EventTail>();
-  private subscriptions: (() => void)[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  private readonly readerPoll: ReaderPoll;
   private polling: Promise<void> | undefined;
 
   constructor(
-    private readonly bus: EventBus,
+    bus: EventBus,
     private readonly repository: EventRepository,
-  ) {}
+  ) {
+    this.readerPoll = new ReaderPoll(
+      bus,
+      () => this.subscribe(bus),
+      () => this.pollNow(),
+    );
+  }
 
   async onApplicationShutdown(): Promise<void> {
-    this.stop();
+    this.readerPoll.stop();
     await this.polling;
   }
 
@@ -48,23 +50,19 @@ export class EventFeed implements OnApplicationShutdown {
       tail = new EventTail(source, this.repository, () => this.forget(key));
       this.tails.set(key, tail);
     }
-    if (this.subscriptions.length === 0) this.start();
+    this.readerPoll.start();
     return tail.follow(position, woken);
   }
 
-  private start(): void {
-    this.subscriptions = [
-      this.bus.subscribe('harness.event', ({ tenantId, runId, userId, sequence }) => {
-        const followed = this.tails.get(runId);
-        if (followed?.source.tenantId === tenantId) followed.reaches(sequence);
-        // The number among all events of the user is not announced: its readers look.
-        if (userId !== undefined) {
-          this.tails.get(sourceKey({ tenantId, ownerId: userId }))?.reaches(Infinity);
-        }
-      }),
-      this.bus.onResumed(() => this.pollNow()),
-    ];
-    this.timer = setInterval(() => this.pollNow(), POLL_MS).unref();
+  private subscribe(bus: EventBus): () => void {
+    return bus.subscribe('harness.event', ({ tenantId, runId, userId, sequence }) => {
+      const followed = this.tails.get(runId);
+      if (followed?.source.tenantId === tenantId) followed.reaches(sequence);
+      // The number among all events of the user is not announced: its readers look.
+      if (userId !== undefined) {
+        this.tails.get(sourceKey({ tenantId, ownerId: userId }))?.reaches(Infinity);
+      }
+    });
   }
 
   private pollNow(): void {
@@ -73,14 +71,7 @@ export class EventFeed implements OnApplicationShutdown {
 
   private forget(key: string): void {
     this.tails.delete(key);
-    if (this.tails.size === 0) this.stop();
-  }
-
-  private stop(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
-    for (const unsubscribe of this.subscriptions) unsubscribe();
-    this.subscriptions = [];
+    if (this.tails.size === 0) this.readerPoll.stop();
   }
 
   private async poll(): Promise<void> {
