@@ -4,6 +4,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
+import { ATTRIBUTE, traced } from '../platform/tracing/index.js';
 import { canonicalJson, hashOf } from '../effect/index.js';
 import type { Consent } from '../effect/index.js';
 import { ServerConnections } from './server-connections.js';
@@ -22,6 +23,7 @@ const LIST_VALID_MS = 5 * 60_000;
 /** Bytes of the images of one result, decoded. */
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;
 const MAX_IMAGES = 4;
+const METHOD = 'tools/call';
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 /** A tool of a server that an agent can call. */
@@ -100,8 +102,21 @@ export class ServerTools {
     const { tool, server } = await this.callable(caller, id, hash);
     const started = performance.now();
     let outcome: 'done' | 'failed' | 'refused' | 'unknown' = 'unknown';
+    const attributes = () => ({
+      [ATTRIBUTE.mcpMethod]: METHOD,
+      [ATTRIBUTE.toolName]: tool.name,
+      [ATTRIBUTE.serverAddress]: URL.parse(server.address)?.hostname,
+    });
     try {
-      const result = await this.callOn(server, tool, args, signal);
+      const result = await traced(
+        `${METHOD} ${tool.name}`,
+        { kind: 'client', attributes },
+        async (span) => {
+          const answered = await this.callOn(server, tool, args, signal);
+          if (answered.isError) span?.end('tool_error');
+          return answered;
+        },
+      );
       outcome = result.isError ? 'failed' : 'done';
       return result;
     } catch (error) {

@@ -85,6 +85,11 @@ export function leavesUnknown({ facts }: AgentTool): boolean {
   return facts !== undefined && !facts.readOnly && !facts.idempotent;
 }
 
+/** The class of a recorded call. */
+export function classOf(tool: AgentTool): TurnEffectClass {
+  return leavesUnknown(tool) ? 'TOOL' : 'IDEMPOTENT';
+}
+
 /** The ledger of the calls of tools that change something, and the consents to them. */
 @Injectable()
 export class ToolEffects {
@@ -224,10 +229,6 @@ function subjectHashOf(tool: AgentTool, input: unknown): string {
 
 function ownerOf({ tenantId, userId }: Caller, { turnId, messageId }: TurnEffects): TurnOwner {
   return { tenantId, userId, turnId, messageId };
-}
-
-function classOf(tool: AgentTool): TurnEffectClass {
-  return leavesUnknown(tool) ? 'TOOL' : 'IDEMPOTENT';
 }
 
 function newEffect(tool: AgentTool, { effectId, number, id, input }: RecordedCall): NewEffect {

@@ -21,7 +21,13 @@ import { CurrentTimeTool } from './current-time.tool.js';
 import { withoutControlTokens } from './quotation.js';
 import { ReadDocumentTool } from './read-document.tool.js';
 import { SearchKnowledgeTool } from './search-knowledge.tool.js';
-import { isRecorded, leavesUnknown, ToolEffects, UNKNOWN_OUTCOME } from './tool.effects.js';
+import {
+  classOf,
+  isRecorded,
+  leavesUnknown,
+  ToolEffects,
+  UNKNOWN_OUTCOME,
+} from './tool.effects.js';
 import type { AskedCall, RecordedCall, TurnEffects } from './tool.effects.js';
 import { FetchPageTool } from './fetch-page.tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
@@ -145,12 +151,16 @@ export class AgentTools {
    */
   run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
     // A model can call a tool that does not exist.
-    const toolName = this.toolOf(name, context) ? name : '_OTHER';
+    const tool = this.toolOf(name, context);
+    const toolName = tool ? name : '_OTHER';
+    const isEffect = tool !== undefined && isRecorded(tool);
     const attributes = () => ({
       [ATTRIBUTE.operation]: OPERATION.executeTool,
       [ATTRIBUTE.toolName]: toolName,
       [ATTRIBUTE.toolType]: 'function',
       [ATTRIBUTE.toolCallId]: context.callId,
+      [ATTRIBUTE.effectClass]: isEffect ? classOf(tool) : undefined,
+      [ATTRIBUTE.effectId]: isEffect ? context.effectId : undefined,
     });
     return traced(`${OPERATION.executeTool} ${toolName}`, { attributes }, async (span) => {
       const result = await this.execute(name, argumentsJson, context);

@@ -5,6 +5,7 @@ import { domainErrorOf } from '../../platform/database/index.js';
 import { DomainError, unexpectedMessage } from '../../platform/error/index.js';
 import type { Failure } from '../../platform/error/index.js';
 import { currentRequest, localized } from '../../platform/http/index.js';
+import { ATTRIBUTE, OPERATION, traced } from '../../platform/tracing/index.js';
 import { ResponseFormats } from '../../agent/index.js';
 import type { TurnPart } from '../../agent/index.js';
 import { CHAT_PING, ChatStreams, StructuredAnswers } from '../../chat/index.js';
@@ -126,7 +127,15 @@ export class ApiAnswers {
     const agentId = agentIdIn(request.model);
     const output = new AnswerOutput(answer, agentId !== undefined);
     if (agentId !== undefined) {
-      await writeParts(await this.agents.answer(caller, agentId, request, answer), output);
+      const attributes = () => ({
+        [ATTRIBUTE.operation]: OPERATION.invokeAgent,
+        [ATTRIBUTE.agentId]: String(agentId),
+        [ATTRIBUTE.tenantId]: caller.tenantId,
+        [ATTRIBUTE.userId]: String(caller.userId),
+      });
+      await traced(OPERATION.invokeAgent, { attributes }, async () =>
+        writeParts(await this.agents.answer(caller, agentId, request, answer), output),
+      );
       return;
     }
     const model = await this.models.resolveChat(caller, request.model);

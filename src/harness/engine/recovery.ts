@@ -4,6 +4,7 @@ import { isOutage } from '../../platform/database/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { english, msg } from '../../platform/message/index.js';
+import { ATTRIBUTE, traced } from '../../platform/tracing/index.js';
 import { Artifacts, BlobStore } from '../change/blob.store.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
@@ -133,7 +134,17 @@ export class ToolCallRecovery {
   ) {}
 
   /** True when the run goes on, false when it is parked. */
-  async reconcile(context: ClaimedRun): Promise<boolean> {
+  reconcile(context: ClaimedRun): Promise<boolean> {
+    if (!context.run.recovering) return this.settleAll(context);
+    const attributes = () => ({ [ATTRIBUTE.runId]: context.run.id });
+    return traced('recover', { attributes }, async (span) => {
+      const goesOn = await this.settleAll(context);
+      span?.set({ [ATTRIBUTE.outcome]: goesOn ? 'next' : 'parked' });
+      return goesOn;
+    });
+  }
+
+  private async settleAll(context: ClaimedRun): Promise<boolean> {
     const { lease, run } = context;
     await this.abandonModelCalls(lease);
     const settled: { toolCallId: string; state: EffectState }[] = [];
@@ -209,10 +220,26 @@ export class ToolCallRecovery {
     context: ClaimedRun,
     { effect, reconciliation }: Finding,
   ): Promise<EffectState | undefined> {
+    if (reconciliation === 'execute') return undefined;
+    const { toolCallId, effectClass } = effect;
+    const attributes = () => ({
+      [ATTRIBUTE.toolCallId]: toolCallId,
+      [ATTRIBUTE.effectClass]: effectClass,
+    });
+    return traced('settle effect', { attributes }, async (span) => {
+      const state = await this.settle(context, effect, reconciliation);
+      span?.set({ [ATTRIBUTE.outcome]: state });
+      return state;
+    });
+  }
+
+  private async settle(
+    context: ClaimedRun,
+    effect: RunEffect,
+    reconciliation: Exclude<Reconciliation, 'execute'>,
+  ): Promise<EffectState> {
     const { claim } = context.lease;
     switch (reconciliation) {
-      case 'execute':
-        return undefined;
       case 'write-result':
         await this.store.ledger.asOwner(claim, (writer) => this.results.answer(writer, effect));
         return effect.state;

@@ -24,6 +24,7 @@ export const ATTRIBUTE = {
   toolName: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
   toolCallId: 'gen_ai.tool.call.id',
+  mcpMethod: 'mcp.method.name',
 
   // Content: only of tenants that have switched it on.
   inputMessages: 'gen_ai.input.messages',
@@ -58,6 +59,8 @@ export const ATTRIBUTE = {
   runId: 'plinth.run.id',
   outcome: 'plinth.outcome',
   effectClass: 'plinth.effect.class',
+  /** Id of the call in the ledger of effects. */
+  effectId: 'plinth.effect.id',
 } as const;
 
 /** Values of `gen_ai.operation.name`. `rerank`, `moderation` and `transcription` are ours: no convention has them. */

@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../../src/app.js';
 import { CONFIG, loadConfig } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { createAgent } from '../../support/agents.js';
 import { sendChat } from '../../support/chat.js';
 import { CODER, Harness } from '../../support/harness.js';
@@ -11,9 +12,11 @@ import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { OtlpCollector } from '../../support/otlp-collector.js';
 import type { CollectedSpan } from '../../support/otlp-collector.js';
+import { CALLS, ParkedRuns } from '../../support/parked-runs.js';
 import { Plinth } from '../../support/plinth.js';
 import { calling } from '../../support/scripted-model.js';
 import { SECRET_KEY } from '../../support/template.js';
+import { answering, TestToolServer } from '../../support/tool-server.js';
 import { eventually } from '../../support/wait.js';
 
 const CALLER = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -24,6 +27,7 @@ describe('traces', () => {
   let collector: OtlpCollector;
   let harness: Harness;
   let worker: NestExpressApplication | undefined;
+  let modelId: number;
   let agentId: number;
   let baseId: number;
 
@@ -42,7 +46,7 @@ describe('traces', () => {
       worker = await startWorker(harness.plinth, { ...tracing, HARNESS_ROOTS: harness.root });
     const { session, simulator } = harness;
     const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
-    const modelId = await createModel(session, { ...service, modelName: 'agent-model' });
+    modelId = await createModel(session, { ...service, modelName: 'agent-model' });
     await createModel(session, {
       ...service,
       ...{ category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' },
@@ -210,6 +214,89 @@ describe('traces', () => {
     expect(paths.filter((path) => path === `${job} > chat ${CODER}`)).toHaveLength(2);
   });
 
+  it('have an agent at the compatible API, and the effect of its tool with the call of its server', async () => {
+    const tools = await TestToolServer.start();
+    const { session } = harness;
+    try {
+      tools.tools.set('send', answering('Sent', { annotations: { destructiveHint: true } }));
+      const body = { name: 'post', address: tools.address };
+      const { id } = done(await session.post<{ id: number }>('/mcp/server', body)).data;
+      done(await session.post(`/mcp/server/${id}/check`, {}));
+      const path = `/mcp/server/${id}/tool`;
+      const [tool] = done(await session.get<{ id: number; listedHash: string }[]>(path)).data;
+      const accepted = { id: tool?.id, accept: tool?.listedHash, consent: 'always' };
+      done(await session.put(path, { tools: [accepted] }));
+      const agent = await createAgent(session, modelId, {
+        runtime: 'tools',
+        mcpToolIds: [tool?.id],
+      });
+      harness.script(
+        { match: { path: '/chat/completions' }, ...calling('send', { text: 'Hello' }) },
+        { match: { path: '/chat/completions' }, text: 'It is sent.' },
+      );
+      const { headers, text } = await session.raw('POST', '/v1/chat/completions', {
+        model: `agent-${agent.id}`,
+        messages: [{ role: 'user', content: 'Send it.' }],
+      });
+      expect(text).toContain('It is sent.');
+      const spans = await whole(String(headers['x-trace-id']));
+      const turn = 'POST /v1/chat/completions > invoke_agent';
+      const paths = spans.map((span) => collector.pathOf(span).join(' > '));
+      expect(paths).toEqual(
+        expect.arrayContaining([
+          `${turn} > chat agent-model`,
+          `${turn} > execute_tool send > tools/call send`,
+        ]),
+      );
+      const attributesOf = (name: string) => spans.find((span) => span.name === name)?.attributes;
+      expect(attributesOf('invoke_agent')).toMatchObject({ 'gen_ai.agent.id': String(agent.id) });
+      expect(attributesOf('execute_tool send')).toMatchObject({
+        'plinth.effect.class': 'TOOL',
+        'plinth.effect.id': expect.any(String),
+        'plinth.outcome': 'done',
+      });
+      expect(attributesOf('tools/call send')).toMatchObject({
+        'mcp.method.name': 'tools/call',
+        'server.address': '127.0.0.1',
+      });
+      expect(tools.calls).toHaveLength(1);
+    } finally {
+      await tools.close();
+    }
+  });
+
+  it('have the recovery of a run in the trace of the run, with each effect that it settles', async () => {
+    const traceId = 'c'.repeat(32);
+    const { sessionId } = await harness.createSession({ model: CODER });
+    const parked = new ParkedRuns(harness.plinth);
+    const run = await parked.lost(sessionId, [CALLS.SHELL]);
+    await harness.plinth.app
+      .get(Database)
+      .query('UPDATE harness_run SET traceparent = $2 WHERE tenant_id = $3 AND id = $1', [
+        run.runId,
+        `00-${traceId}-00f067aa0ba902b7-01`,
+        '000000',
+      ]);
+    await parked.takeUp('000000', run);
+    await harness.waitFor(run, 'SUSPENDED');
+    const spans = await whole(traceId, ({ name }) => name === 'invoke_agent');
+    const settled = spans.find(({ name }) => name === 'settle effect');
+    expect(settled && collector.pathOf(settled)).toEqual([
+      'invoke_agent',
+      'recover',
+      'settle effect',
+    ]);
+    expect(settled?.attributes).toMatchObject({
+      'plinth.effect.class': 'SHELL',
+      'plinth.outcome': 'UNCERTAIN',
+      'gen_ai.tool.call.id': run.toolCallIds[0],
+    });
+    expect(spans.find(({ name }) => name === 'recover')?.attributes).toMatchObject({
+      'plinth.outcome': 'parked',
+    });
+    done(await harness.post(run, '/cancel'));
+  });
+
   it('leave out what their caller does not sample, and say so by no header', async () => {
     const traceparent = `00-${'a'.repeat(32)}-00f067aa0ba902b7-00`;
     const { url } = harness.plinth;
@@ -246,7 +333,7 @@ describe('traces', () => {
   });
 });
 
-it('without OTEL_EXPORTER_OTLP_ENDPOINT the SDK is not loaded', async () => {
+it('without OTEL_EXPORTER_OTLP_ENDPOINT no answer names a trace', async () => {
   const plinth = await Plinth.start();
   try {
     const answer = await fetch(`${plinth.url}/auth/code`);
