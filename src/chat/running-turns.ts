@@ -5,6 +5,7 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { EventBus } from '../platform/event/index.js';
+import { Metrics } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import type { AnswerWriter } from './answer.writer.js';
 import type { SendBody } from './chat.dto.js';
@@ -58,7 +59,10 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     @Inject(CONFIG) private readonly config: Config,
     private readonly repository: TurnRepository,
     private readonly bus: EventBus,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.expiredLeases('turn', () => repository.expiredLeases());
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     this.unsubscribe = this.bus.subscribe('chat.stop', ({ tenantId, sessionId }) => {

@@ -597,6 +597,17 @@ export class TurnRepository {
     return row?.seconds;
   }
 
+  /** Turns of all tenants whose process has not renewed its lease. */
+  async expiredLeases(): Promise<number> {
+    const [row] = await acrossTenants('metric of leases', () =>
+      this.database.query<{ count: number }>(
+        `SELECT (SELECT count(*) FROM chat_session WHERE turn_id IS NOT NULL AND turn_lease < now())
+              + (SELECT count(*) FROM chat_turn_lease WHERE lease < now()) AS count`,
+      ),
+    );
+    return row?.count ?? 0;
+  }
+
   /** The processes that hold turns and are known to have ended. */
   private async endedProcesses(): Promise<string[]> {
     const rows = await acrossTenants('sweep of dead turns', () =>

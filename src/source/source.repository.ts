@@ -318,6 +318,16 @@ export class SourceRepository {
     );
   }
 
+  /** Runs of all tenants whose process has not renewed its lease. */
+  async expiredLeases(): Promise<number> {
+    const [row] = await acrossTenants('metric of leases', () =>
+      this.database.query<{ count: number }>(
+        `SELECT count(*) AS count FROM source_run WHERE state = 'open' AND lease_until < now()`,
+      ),
+    );
+    return row?.count ?? 0;
+  }
+
   /** Releases all leases, at the start of the only process of a store. */
   async expireRunLeases(): Promise<void> {
     await acrossTenants('expiry of leases at the start', () =>

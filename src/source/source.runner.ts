@@ -10,6 +10,7 @@ import { inTenant, isOutage } from '../platform/database/index.js';
 import { ConflictError, DomainError } from '../platform/error/index.js';
 import { Lease } from '../platform/lease/index.js';
 import { msg } from '../platform/message/index.js';
+import { Metrics } from '../platform/observability/index.js';
 import { IntervalJob, JobQueue } from '../platform/queue/index.js';
 import { UserCallers } from '../identity/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
@@ -57,7 +58,10 @@ export class SourceRunner implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly connectors: Connectors,
     private readonly knowledge: KnowledgeService,
     private readonly callers: UserCallers,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.expiredLeases('source', () => repository.expiredLeases());
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;

@@ -261,6 +261,16 @@ export class ParsingRepository {
     return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
   }
 
+  /** Documents of all tenants whose worker has not renewed its lease. */
+  async expiredLeases(): Promise<number> {
+    const [row] = await acrossTenants('metric of leases', () =>
+      this.database.query<{ count: number }>(
+        'SELECT count(*) AS count FROM attachment WHERE parse_requested AND lease_until < now()',
+      ),
+    );
+    return row?.count ?? 0;
+  }
+
   /** The vectors that an earlier attempt has stored, by the digest of their batch. */
   async embeddedBatches(tenantId: string, attachmentId: number): Promise<Map<string, Buffer>> {
     const rows = await this.database.query<{ digest: string; vectors: Buffer }>(

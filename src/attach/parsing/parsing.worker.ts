@@ -92,6 +92,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       'How long the oldest of them has waited',
       async () => (await repository.waiting()).oldestSeconds,
     );
+    metrics.expiredLeases('document', () => repository.expiredLeases());
   }
 
   async onApplicationBootstrap(): Promise<void> {

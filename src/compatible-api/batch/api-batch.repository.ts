@@ -445,6 +445,17 @@ export class ApiBatchRepository {
     await acrossTenants('end of lines of batches', () => this.database.query(END_OVERDUE));
   }
 
+  /** Batches and lines of all tenants whose process has not renewed its lease. */
+  async expiredLeases(): Promise<number> {
+    const [row] = await acrossTenants('metric of leases', () =>
+      this.database.query<{ count: number }>(
+        `SELECT (SELECT count(*) FROM api_batch WHERE end_time IS NULL AND lease_until < now())
+              + (SELECT count(*) FROM api_batch_line WHERE status = 'running' AND lease_until < now()) AS count`,
+      ),
+    );
+    return row?.count ?? 0;
+  }
+
   /** Ends all leases: on the embedded store no other process can have one. */
   async expireAllLeases(): Promise<void> {
     await acrossTenants('leases of batches at the start', () =>

@@ -10,9 +10,11 @@ import { Database, inTenant, isOutage } from '../../platform/database/index.js';
 import { DomainError, UnavailableError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
 import { localized } from '../../platform/http/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { ContentMissingError, isRefused, UploadEngine } from '../../platform/storage/index.js';
 import type { ReceivedFile } from '../../platform/storage/index.js';
+import { ATTRIBUTE, traced } from '../../platform/tracing/index.js';
 import { ChatStreams } from '../../chat/index.js';
 import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
@@ -72,7 +74,10 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly streams: ChatStreams,
     private readonly revision: TenantRevision,
     private readonly database: Database,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.expiredLeases('batch', () => repository.expiredLeases());
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
@@ -211,8 +216,19 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
 
   private begin(line: LeasedLine): void {
     const release = this.streams.beginLine(line.batch.userId);
+    const attributes = () => ({
+      [ATTRIBUTE.messagingSystem]: 'plinth',
+      [ATTRIBUTE.messagingOperation]: 'process',
+      [ATTRIBUTE.messagingDestination]: 'batch.line',
+      [ATTRIBUTE.messagingId]: `${line.batch.id}:${line.position}`,
+      [ATTRIBUTE.tenantId]: line.tenantId,
+    });
     const work = inTenant(line.tenantId, () =>
-      this.leased(line.token, (signal) => this.answer(line, signal)),
+      this.leased(line.token, (signal) =>
+        traced('process batch.line', { kind: 'consumer', attributes }, () =>
+          this.answer(line, signal),
+        ),
+      ),
     )
       .catch((error: unknown) => {
         // The lease expires.

@@ -430,11 +430,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       'How long the oldest of them has been due',
       async () => (await store.runs.backlog()).oldestSeconds,
     );
-    metrics.gauge(
-      'plinth_runs_lease_expired',
-      'Runs whose process has not renewed its lease',
-      async () => (await store.runs.backlog()).expired,
-    );
+    metrics.expiredLeases('run', async () => (await store.runs.backlog()).expired);
   }
 
   async onApplicationBootstrap(): Promise<void> {

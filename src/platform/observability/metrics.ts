@@ -52,6 +52,7 @@ export class Metrics {
   private readonly registers = [this.registry];
   private readonly providers = new BoundedLabel();
   private readonly outcomes = new BoundedLabel();
+  private readonly leases = new Map<string, () => Promise<number | undefined>>();
 
   private readonly requests = new Counter({
     name: 'plinth_http_requests_total',
@@ -127,25 +128,40 @@ export class Metrics {
         }
       },
     });
+    const { leases } = this;
+    new Gauge({
+      name: 'plinth_leases_expired',
+      help: 'Rows that a process works on and whose lease it has not renewed, by kind of work',
+      labelNames: ['kind'] as const,
+      registers: this.registers,
+      async collect(): Promise<void> {
+        const reads = [...leases].map(async ([kind, read]) => ({ kind, value: await read() }));
+        for (const { kind, value } of await Promise.all(reads)) {
+          if (value === undefined) this.remove({ kind });
+          else this.set({ kind }, value);
+        }
+      },
+    });
   }
 
-  /**
-   * A value that a feature knows: read at every scrape. One that cannot be read within two seconds is left out of that scrape.
-   * Scrapes share a read that is under way, so that a store which is away is asked once.
-   */
+  /** A value that a feature knows: read at every scrape. */
   gauge(name: string, help: string, read: () => Promise<number>): void {
-    let reading: Promise<number> | undefined;
+    const value = limited(read);
     new Gauge({
       name,
       help,
       registers: this.registers,
       async collect(): Promise<void> {
-        reading ??= read().finally(() => (reading = undefined));
-        const value = await withLimit(READ_MS, reading, () => undefined).catch(() => undefined);
-        if (value === undefined) this.remove();
-        else this.set(value);
+        const current = await value();
+        if (current === undefined) this.remove();
+        else this.set(current);
       },
     });
+  }
+
+  /** Counts the expired leases of a kind of work, at every scrape. */
+  expiredLeases(kind: string, read: () => Promise<number>): void {
+    this.leases.set(kind, limited(read));
   }
 
   /** Counts one call of a model service, once it is over. */
@@ -178,6 +194,18 @@ export class Metrics {
   get contentType(): string {
     return this.registry.contentType;
   }
+}
+
+/**
+ * Reads a value for a scrape; undefined where it cannot be read within two seconds. Scrapes share a read that is under way, so
+ * that a store which is away is asked once.
+ */
+function limited(read: () => Promise<number>): () => Promise<number | undefined> {
+  let reading: Promise<number> | undefined;
+  return () => {
+    reading ??= read().finally(() => (reading = undefined));
+    return withLimit(READ_MS, reading, () => undefined).catch(() => undefined);
+  };
 }
 
 /** The space of the disk that DATA_DIR is on. */
