@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { runCommand, UsageError } from './command.js';
 import { diagnosisOf } from './platform/observability/index.js';
 
-const USAGE = `Writes versions, settings without secrets, states, sizes and slow statements to a file for support.
+const USAGE = `Writes versions, settings without secrets, states, sizes, slow statements and the last errors to a file for support.
 
   npm run diagnose -- [--to plinth-diagnosis.json]
 
@@ -25,7 +25,7 @@ function readArguments(): string {
 async function diagnose(app: NestExpressApplication, file: string): Promise<number> {
   await writeFile(file, `${JSON.stringify(await diagnosisOf(app), null, 2)}\n`, { mode: 0o600 });
   process.stdout.write(
-    `${file}\nRead it before you send it, and add the log of the last errors.\n`,
+    `${file}\nRead it before you send it, and add the log lines of level error.\n`,
   );
   return 0;
 }

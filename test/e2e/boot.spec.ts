@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   addressOf,
@@ -85,6 +86,33 @@ afterAll(async () => {
   const { environment } = (await made) ?? {};
   rmSync(environment?.['DATA_DIR'] ?? dataDir, { recursive: true, force: true });
 });
+
+/** Writes the URL of every module that a process loads to a file. */
+const RECORD_MODULES = `
+  import { appendFileSync } from 'node:fs';
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    load(url, context, next) {
+      appendFileSync(process.env.LOADED_MODULES, url + '\\n');
+      return next(url, context);
+    },
+  });`;
+
+/** The loaded files of a process that has answered a request which have the SDK of OpenTelemetry, bundled or not. */
+async function openTelemetryOf(environment: Record<string, string>): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-modules-'));
+  const file = join(folder, 'loaded');
+  const hook = `data:text/javascript,${encodeURIComponent(RECORD_MODULES)}`;
+  const run = boot({ ...environment, NODE_OPTIONS: `--import ${hook}`, LOADED_MODULES: file });
+  expect((await fetch(`${await addressOf(run)}/auth/code`)).status).toBe(200);
+  run.child.kill('SIGTERM');
+  expect(await run.exit).toBe(0);
+  const urls = readFileSync(file, 'utf8').split('\n');
+  rmSync(folder, { recursive: true });
+  return urls
+    .filter((url) => url.startsWith('file:'))
+    .filter((url) => readFileSync(fileURLToPath(url)).includes('BatchSpanProcessor'));
+}
 
 /** The folder of the embedded store serves one process; any number share a server. */
 async function expectBeside(beside: BuiltProcess): Promise<void> {
@@ -233,6 +261,49 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
       }
     },
     4 * START_MS,
+  );
+
+  it(
+    'writes what support needs to a file of its owner, with the last errors and without secrets',
+    async () => {
+      const { environment } = await installation();
+      const folder = mkdtempSync(join(tmpdir(), 'plinth-diagnosis-'));
+      const file = join(folder, 'diagnosis.json');
+      const run = runProgram(
+        ['diagnose.js', '--to', file],
+        environment['DATA_DIR'] ?? '',
+        environment,
+      );
+      expect({ code: await run.exit, log: run.stderr() }).toEqual({ code: 0, log: '' });
+      expect(run.stdout()).toContain(file);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const text = readFileSync(file, 'utf8');
+      rmSync(folder, { recursive: true });
+      expect(JSON.parse(text)).toMatchObject({
+        versions: { node: process.version },
+        settings: { SECRET_KEY: { isSet: expect.any(Boolean) } },
+        database: {
+          lastErrors: [],
+          tables: expect.arrayContaining([expect.objectContaining({ name: 'user_account' })]),
+        },
+      });
+      for (const secret of ['SECRET_KEY', 'DATABASE_URL'].map((name) => environment[name])) {
+        if (secret !== undefined) expect(text).not.toContain(secret);
+      }
+    },
+    2 * START_MS,
+  );
+
+  it(
+    'loads OpenTelemetry only with OTEL_EXPORTER_OTLP_ENDPOINT',
+    async () => {
+      const { environment } = await installation();
+      expect(await openTelemetryOf(environment)).toEqual([]);
+      const endpoint = 'http://127.0.0.1:9';
+      const traced = { ...environment, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+      expect(await openTelemetryOf(traced)).not.toEqual([]);
+    },
+    2 * START_MS,
   );
 
   it(

@@ -5,7 +5,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Facts of the database for support, in aggregates: no row of a tenant and no value of a statement. Statements of
- * pg_stat_statements have placeholders; running ones are told by their first word.
+ * pg_stat_statements have placeholders; running ones are told by their first word, and errors by their code or the template of
+ * their message.
  */
 const FACTS = {
   version: 'SELECT version()',
@@ -20,6 +21,17 @@ const FACTS = {
   connections: `SELECT state, wait_event AS "waitsFor", split_part(ltrim(query), ' ', 1) AS operation, count(*) AS count,
                        max(round(extract(epoch FROM now() - state_change)))::float8 AS "seconds"
                   FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1, 2, 3 LIMIT 100`,
+  lastErrors: `SELECT place, error, count(*) AS count, max(time) AS "lastTime" FROM (
+      SELECT 'model call' AS place, concat_ws(' ', provider_code, kind, outcome) AS error, call_time AS time
+        FROM upstream_call WHERE attempt IS NOT NULL AND outcome NOT IN ('ok', 'aborted')
+       UNION ALL SELECT 'answer', error ->> 'template', create_time FROM chat_message
+                  WHERE role = 'assistant' AND error IS NOT NULL
+       UNION ALL SELECT 'document', failure ->> 'template', update_time FROM attachment WHERE failure IS NOT NULL
+       UNION ALL SELECT 'source', failure ->> 'template', ended_at FROM source_run WHERE failure IS NOT NULL
+       UNION ALL SELECT 'run', error_code, ended_at FROM harness_run WHERE status = 'FAILED'
+       UNION ALL SELECT 'batch', status, end_time FROM api_batch WHERE status = 'failed'
+       UNION ALL SELECT 'notice', state, create_time FROM notice_delivery WHERE state = 'failed'
+    ) failures WHERE time > now() - interval '7 days' GROUP BY 1, 2 ORDER BY 4 DESC LIMIT 100`,
 } as const;
 
 @Injectable()
