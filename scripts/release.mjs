@@ -49,26 +49,42 @@ writeJson('npm-shrinkwrap.json', {
 
 writeJson('sbom.json', billOfMaterials());
 
-/** CycloneDX of all packages that the service has, those in the bundle as well. */
+/** CycloneDX of all packages that the service has, those in its bundle and in the files of the console as well. */
 function billOfMaterials() {
-  const flags = [
-    '--omit=dev',
-    '--workspaces=false',
-    '--package-lock-only',
-    '--sbom-format=cyclonedx',
-  ];
-  const { status, stdout, stderr } = spawnSync('npm', ['sbom', ...flags], {
+  const service = npmBill('--omit=dev', '--workspaces=false');
+  const whole = npmBill();
+  const has = new Set(service.components.map((component) => component['bom-ref']));
+  // For npm they are packages of the development: a build has put them into files.
+  const ofConsole = new Set(
+    readJson('dist/web/.vite/packages.json').map((one) => `${one.name}@${one.version}`),
+  );
+  const added = whole.components
+    .filter(({ 'bom-ref': reference }) => ofConsole.has(reference) && !has.has(reference))
+    .map((component) => ({ ...component, scope: 'required', properties: [] }));
+  for (const { 'bom-ref': reference } of added) has.add(reference);
+  const missing = [...ofConsole].filter((reference) => !has.has(reference));
+  if (missing.length > 0) throw new Error(`Not in package-lock.json: ${missing.join(', ')}`);
+  const dependencies = whole.dependencies
+    .filter(({ ref }) => added.some((component) => component['bom-ref'] === ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => has.has(one)) }));
+  return {
+    ...service,
+    // npm names it after the folder.
+    metadata: { ...service.metadata, component: { ...service.metadata.component, name } },
+    components: [...service.components, ...added],
+    dependencies: [...service.dependencies, ...dependencies],
+  };
+}
+
+function npmBill(...flags) {
+  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', ...flags];
+  const { status, stdout, stderr } = spawnSync('npm', args, {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
   if (status !== 0) throw new Error(`npm sbom failed: ${stderr}`);
-  const bill = JSON.parse(stdout);
-  // npm names it after the folder.
-  return {
-    ...bill,
-    metadata: { ...bill.metadata, component: { ...bill.metadata.component, name } },
-  };
+  return JSON.parse(stdout);
 }
 
 /** The entries of the lock file that the dependencies need, for every platform. */

@@ -27,6 +27,7 @@ const address = `http://127.0.0.1:${port}`;
 let service;
 
 try {
+  if (process.argv[2]) await step('lists the packages of service and console', checkBill);
   await step('starts with nothing but the defaults', start);
   await step('serves the console and its script', loadConsole);
   const session = await step('lets admin sign in', signIn);
@@ -58,6 +59,18 @@ async function step(name, act) {
   const result = await act();
   console.log(`  ${name} (${Date.now() - began} ms)`);
   return result;
+}
+
+/** Of packages that only a build needs there are none. */
+function checkBill() {
+  const { components } = JSON.parse(readFileSync(join(folder, 'sbom.json'), 'utf8'));
+  const names = new Set(components.map(({ name }) => name));
+  const missing = ['typeorm', 'react-dom', '@mantine/core', 'shiki'].filter(
+    (name) => !names.has(name),
+  );
+  const needless = ['vite', 'jest'].filter((name) => names.has(name));
+  if (missing.length + needless.length > 0)
+    throw new Error(`Missing: ${missing.join(', ')}. Needless: ${needless.join(', ')}.`);
 }
 
 async function start() {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import type { Plugin } from 'vite';
 
 /** `npx vite` in this folder: the console from its sources, beside a running Plinth. */
 const SERVICE = process.env['PLINTH_URL'] ?? 'http://127.0.0.1:6039';
@@ -10,9 +11,36 @@ const SERVICE = process.env['PLINTH_URL'] ?? 'http://127.0.0.1:6039';
 const navigation = readFileSync(join(import.meta.dirname, 'src/app/navigation.ts'), 'utf8');
 const menuIcons = [...new Set(navigation.match(/\bIcon[A-Z]\w*/g))].join('|');
 
+/** The folders of the packages in the files of the console. Workers are bundles of their own, which end before it. */
+const packages = new Set<string>();
+
+/** Lists the packages with their versions, for the bill of materials of a release (scripts/release.mjs). */
+function listPackages(isWhole: boolean): Plugin {
+  return {
+    name: 'packages',
+    generateBundle(_options, files) {
+      for (const file of Object.values(files)) {
+        const ids = file.type === 'chunk' ? file.moduleIds : [];
+        for (const id of ids) {
+          const [folder] = /^\/.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(id) ?? [];
+          if (folder !== undefined) packages.add(folder);
+        }
+      }
+      if (!isWhole) return;
+      const list = [...packages].sort().map((folder) => {
+        const text = readFileSync(join(folder, 'package.json'), 'utf8');
+        const { name, version } = JSON.parse(text) as { name: string; version: string };
+        return { name, version };
+      });
+      const source = JSON.stringify(list);
+      this.emitFile({ type: 'asset', fileName: '.vite/packages.json', source });
+    },
+  };
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), listPackages(true)],
   build: {
     outDir: '../dist/web',
     emptyOutDir: true,
@@ -44,7 +72,7 @@ export default defineConfig({
     },
   },
   // A worker loads its parts when it needs them.
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [listPackages(false)] },
   server: {
     port: 5173,
     proxy: {
