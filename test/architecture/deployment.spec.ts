@@ -2,15 +2,33 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { variables } from '../../src/platform/config/index.js';
 
 const chart = join('deploy', 'helm');
-/** Helm from Go modules assumes Kubernetes 1.20, which the chart refuses. */
-const KUBERNETES = '1.31.0';
-const hasHelm = spawnSync('helm', ['version']).status === 0;
+/** The oldest release of Kubernetes that the chart allows (Chart.yaml), and one of now. */
+const KUBERNETES = ['1.27', '1.37'];
+const python = process.env['PLINTH_PYTHON'] ?? '';
+const hasHelm = spawnSync(python, ['-c', 'import helm_python, kubernetes_validate']).status === 0;
 if (!hasHelm)
-  process.stdout.write('Skipped: helm is not installed, so the chart is not rendered.\n');
+  process.stdout.write(
+    'Skipped: PLINTH_PYTHON names no Python with helm-python-sdk and kubernetes-validate, so the chart is not rendered.\n',
+  );
+
+/** Renders the chart with the library of Helm 4, and holds its resources against the schemas of Kubernetes. */
+const RENDER = `
+import json, sys, helm_python, kubernetes_validate, yaml
+chart, settings, releases = sys.argv[1], sys.argv[2], sys.argv[3].split(',')
+with helm_python.Chart.load(chart) as loaded:
+    values = helm_python.parse_set_string(settings) if settings else {}
+    texts = loaded.render(values, name='plinth', namespace='default', revision=1).values()
+resources = [one for text in texts for one in yaml.safe_load_all(text) if one]
+for release in releases:
+    for one in resources:
+        kubernetes_validate.validate(one, release, strict=True)
+problems = helm_python.lint(chart)['errors']
+print(json.dumps({'resources': resources, 'problems': problems}))
+`;
 
 interface Container {
   command?: string[];
@@ -31,14 +49,13 @@ interface Resource {
 }
 
 function render(...settings: string[]): Resource[] {
-  const values = settings.flatMap((one) => ['--set', one]);
-  const args = ['template', 'plinth', chart, '--kube-version', KUBERNETES, ...values];
-  return parseAllDocuments(execFileSync('helm', args, { encoding: 'utf8' })).flatMap((document) => {
-    const [problem] = document.errors;
-    if (problem) throw problem;
-    const resource = document.toJS() as Resource | null;
-    return resource ? [resource] : [];
-  });
+  const args = ['-c', RENDER, chart, settings.join(','), KUBERNETES.join(',')];
+  const { resources, problems } = JSON.parse(execFileSync(python, args, { encoding: 'utf8' })) as {
+    resources: Resource[];
+    problems: string[];
+  };
+  expect(problems).toEqual([]);
+  return resources;
 }
 
 describe('the chart for Kubernetes', () => {
@@ -129,6 +146,7 @@ describe('compose.yaml', () => {
   };
   interface Service {
     environment?: Record<string, string>;
+    healthcheck?: { test?: string[] };
     ports?: string[];
     profiles?: string[];
     mem_limit?: string;
@@ -147,6 +165,12 @@ describe('compose.yaml', () => {
       ]);
       if (!profiles) for (const port of ports) expect(port).toContain('127.0.0.1:');
     }
+  });
+
+  it('asks the worker for liveness at the port that it answers', () => {
+    const { worker } = compose.services;
+    const port = worker?.environment?.['WORKER_PORT'];
+    expect(worker?.healthcheck?.test?.at(-1)).toContain(`:${port}/health/live`);
   });
 
   it('sets settings that there are, and a password for each server', () => {
