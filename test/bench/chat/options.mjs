@@ -10,6 +10,7 @@ export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
   --dist DIR         compiled application to measure (dist, built first when it is out of date)
   --against DIR      only compare with the compiled application of another checkout (its dist):
                      CPU time a turn, both started anew each round (3)
+  --traced           only compare with the same build that sends its traces to a collector
   --profile WHAT     only profile Plinth: 20 or 200 (chunks a turn, 32 connections), or paced
                      (400 streams with a chunk every 50 ms)
   --target-core C    core of Plinth and of the proxy (1)
@@ -31,6 +32,7 @@ export function readOptions(args) {
       streams: text,
       dist: text,
       against: text,
+      traced: flag,
       profile: text,
       'target-core': { ...text, default: '1' },
       'load-core': { ...text, default: '0' },
@@ -46,7 +48,8 @@ export function readOptions(args) {
     keep: values.keep,
     dist: values.dist,
     against: values.against,
-    rounds: positive(values.rounds ?? (values.against ? 3 : quick ? 3 : 5)),
+    traced: values.traced,
+    rounds: positive(values.rounds ?? (values.against || values.traced || quick ? 3 : 5)),
     seconds: positive(values.seconds ?? (quick ? 1 : 4)),
     streams: positive(values.streams ?? 1_000),
     targetCore: core(values['target-core']),

@@ -3,6 +3,7 @@
 // was lost or not stored, or when the benchmark itself failed.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../../scripts/prepare.mjs';
@@ -45,7 +46,7 @@ async function main() {
 
 async function benchmark(place) {
   const inspectorPort = options.profile ? await freePort() : undefined;
-  if (options.against) return await compare(place);
+  if (options.against || options.traced) return await compare(place);
   const bench = await prepare(place, inspectorPort);
   if (inspectorPort !== undefined) {
     const how = { inspectorPort, shape: profiled[options.profile], seconds: options.seconds * 2 };
@@ -74,17 +75,39 @@ async function benchmark(place) {
 
 /** Compares two builds, which take turns on one core; each start has a database of its own. */
 async function compare(place) {
-  const builds = { plinth: options.dist, other: options.against };
+  const builds = { plinth: options.dist, other: options.against ?? options.dist };
   const { postgres, ...surroundings } = await startSurroundings(place);
   const { onTarget, mock } = surroundings;
+  const collector = options.traced ? await startCollector() : undefined;
   const start = async (name, round) => {
     const databaseUrl = await postgres.createDatabase(`${name}_${round}`);
     const how = { ...onTarget, mock, models, databaseUrl, name, dist: builds[name] };
-    return { ...(await startPlinth(how)), databaseUrl };
+    const collectorUrl = name === 'other' ? collector?.url : undefined;
+    return { ...(await startPlinth({ ...how, collectorUrl })), databaseUrl };
   };
   const rounds = await measureAgainst(surroundings, start, options);
-  console.log(JSON.stringify({ bench: 'chat against', against: options.against, rounds }));
+  const batches = collector?.close();
+  const { against, traced } = options;
+  console.log(JSON.stringify({ bench: 'chat against', against, traced, batches, rounds }));
   return 0;
+}
+
+/** Takes every batch of spans, and counts them. */
+async function startCollector() {
+  let batches = 0;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      batches += 1;
+      response.end();
+    });
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+    return batches;
+  };
+  return { url: `http://127.0.0.1:${server.address().port}`, close };
 }
 
 /** Starts everything: the targets on one core, the load, the mock and PostgreSQL on the other. */

@@ -69,6 +69,7 @@ export async function startPlinth({ children, core, folder, mock, name, models, 
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       CHAT_STREAMS: NO_LIMIT,
       CHAT_STREAMS_PER_USER: NO_LIMIT,
+      ...(how.collectorUrl && { OTEL_EXPORTER_OTLP_ENDPOINT: how.collectorUrl }),
     },
   });
   await untilReady(child, async () => (await fetch(`${origin}/health/ready`)).ok);
