@@ -58,6 +58,9 @@ export class BatchOwnerError extends UnauthenticatedError {
   }
 }
 
+/** The owner of the batch has lost a right to what answers: the line is asked again with those that are left. */
+export class LineRightsError extends Error {}
+
 /** Every process that answered the line has stopped. */
 export class InterruptedLineError extends DomainError {
   readonly code = 500;

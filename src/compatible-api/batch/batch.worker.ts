@@ -20,7 +20,7 @@ import { LimitReachedError } from '../../usage/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { ApiFiles } from '../files/api-files.service.js';
 import type { ApiBatch, BatchStatus, BatchUsage, EndedLineStatus } from './api-batch.entity.js';
-import { BatchOwnerError, InterruptedLineError } from './api-batch.errors.js';
+import { BatchOwnerError, InterruptedLineError, LineRightsError } from './api-batch.errors.js';
 import { ApiBatchRepository, MAX_ATTEMPTS } from './api-batch.repository.js';
 import type {
   BatchKey,
@@ -250,7 +250,8 @@ export class BatchWorker implements OnApplicationBootstrap, BeforeApplicationShu
     } catch (error) {
       // Another process has taken the line, or it is no longer needed.
       if (signal.aborted && !this.stopping.signal.aborted) return;
-      const again = signal.aborted ? AT_ONCE : waitAfter(error, line.attempts);
+      const isAtOnce = signal.aborted || error instanceof LineRightsError;
+      const again = isAtOnce ? AT_ONCE : waitAfter(error, line.attempts);
       if (again) {
         await this.repository.putBack(line, again);
         return;

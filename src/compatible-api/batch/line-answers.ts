@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { ApiKeyCallers, mayAny, readTags } from '../../platform/access/index.js';
+import { ApiKeyCallers, mayAny, OpenStreams, readTags } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError } from '../../platform/error/index.js';
 import { msg } from '../../platform/message/index.js';
@@ -19,7 +19,7 @@ import { openAiFailure } from '../openai/openai.errors.js';
 import { OpenAiModeration } from '../openai/openai.moderation.js';
 import { Responses } from '../openai/responses/responses.service.js';
 import type { ApiBatch } from './api-batch.entity.js';
-import { BatchOwnerError } from './api-batch.errors.js';
+import { BatchOwnerError, LineRightsError } from './api-batch.errors.js';
 import type { BatchEndpoint } from './batch-input.js';
 import type { LeasedLine, LineEnd } from './api-batch.repository.js';
 
@@ -50,6 +50,7 @@ export class LineAnswers {
     private readonly answers: ApiAnswers,
     private readonly keys: ApiKeyCallers,
     private readonly users: UserCallers,
+    private readonly streams: OpenStreams,
     files: FileReferences,
     responses: Responses,
     completions: OpenAiCompletions,
@@ -57,23 +58,26 @@ export class LineAnswers {
     moderation: OpenAiModeration,
   ) {
     this.endpoints = {
-      '/v1/chat/completions': async ({ caller, body, signal }) => {
+      '/v1/chat/completions': async (call) => {
+        const { caller, body } = call;
         const request = CompletionRequest.of(await files.inCompletion(caller, body));
-        return answers.whole(endedBy(signal, new Answer(caller, request)));
+        return this.run(call, request, (answer) => answers.whole(answer));
       },
-      '/v1/responses': async ({ caller, body, signal }) => {
-        const request = await responses.request(caller, body);
-        return answers.whole(endedBy(signal, new Answer(caller, request)));
+      '/v1/responses': async (call) => {
+        const request = await responses.request(call.caller, call.body);
+        return this.run(call, request, (answer) => answers.whole(answer));
       },
-      '/v1/messages': async ({ caller, body, headers, signal }) => {
+      '/v1/messages': async (call) => {
+        const { caller, body, headers } = call;
         const request = MessagesRequest.of(await files.inMessages(caller, body), headers);
-        return answers.whole(endedBy(signal, new Answer(caller, request)));
+        return this.run(call, request, (answer) => answers.whole(answer));
       },
-      '/v1/completions': async ({ caller, body, signal }) => {
-        const { streamable, write } = await completions.read(caller, body);
-        const answer = endedBy(signal, new Answer(caller, streamable));
-        await write(answer);
-        return answer.body;
+      '/v1/completions': async (call) => {
+        const { streamable, write } = await completions.read(call.caller, call.body);
+        return this.run(call, streamable, async (answer) => {
+          await write(answer);
+          return answer.body;
+        });
       },
       '/v1/embeddings': async ({ caller, body, signal }) =>
         JSON.stringify(await embeddings.embed(caller, body, { signal, ...reportedCall(caller) })),
@@ -108,6 +112,30 @@ export class LineAnswers {
     return { status: 'succeeded', statusCode: 200, requestId: randomUUID(), response };
   }
 
+  /** The answer of a request. It ends when the process stops, and with LineRightsError when its caller loses a right to it. */
+  private async run<Request extends StreamableRequest>(
+    { caller, signal }: LineCall,
+    request: Request,
+    write: (answer: Answer<Request>) => Promise<string>,
+  ): Promise<string> {
+    const answer = new Answer(caller, request);
+    const watched = this.streams.watch(
+      caller,
+      async (now) => (await answer.mayGoOn?.(now)) ?? true,
+    );
+    const ending = AbortSignal.any([signal, watched.signal]);
+    const end = (): void => answer.end('shutdown');
+    if (ending.aborted) end();
+    else ending.addEventListener('abort', end, { once: true });
+    try {
+      return await write(answer);
+    } catch (error) {
+      throw watched.signal.aborted ? new LineRightsError() : error;
+    } finally {
+      watched.release();
+    }
+  }
+
   /** Result of a refused line. */
   failed({ protocol }: Pick<ApiBatch, 'protocol'>, error: unknown): LineEnd {
     const failure = this.answers.failureOf(error);
@@ -117,17 +145,6 @@ export class LineAnswers {
     const response = JSON.stringify(withId);
     return { status: 'errored', statusCode: status, requestId, response };
   }
-}
-
-/** The answer, ended by the signal when the process stops. */
-function endedBy<Request extends StreamableRequest>(
-  signal: AbortSignal,
-  answer: Answer<Request>,
-): Answer<Request> {
-  const end = (): void => answer.end('shutdown');
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
-  return answer;
 }
 
 function reportedCall(caller: Caller): ReportedCall {

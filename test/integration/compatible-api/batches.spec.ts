@@ -12,7 +12,7 @@ import { makeKey, withKey } from '../../support/api-keys.js';
 import type { MadeKey } from '../../support/api-keys.js';
 import { failureOf } from '../../support/compatible-api.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { done } from '../../support/people.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
@@ -39,6 +39,7 @@ let key: MadeKey;
 let openai: OpenAI;
 let anthropic: Anthropic;
 let echoId: number;
+let holdId: number;
 
 overrideConstants(CHAT_LIMITS, { attempts: 1 });
 
@@ -49,7 +50,7 @@ beforeAll(async () => {
   for (const code of ['custom_api', 'custom_messages']) await createProvider(admin, code);
   const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key-of-the-service-12345' };
   echoId = await createModel(admin, { ...service, modelName: 'sim--echo' });
-  await createModel(admin, { ...service, modelName: 'sim--hold' });
+  holdId = await createModel(admin, { ...service, modelName: 'sim--hold' });
   await createModel(admin, { ...service, modelName: 'sim--status-400' });
   const providerCode = 'custom_messages';
   await createModel(admin, { ...service, modelName: 'sim-messages', providerCode });
@@ -407,16 +408,44 @@ describe('/v1/batches', () => {
     const batch = await begun(lines, { client: clientsOf(made).openai });
     await held(10);
     done(await admin.delete(`/system/apiKey/${made.id}`));
-    simulator.release();
+    // Those in flight end as well: the service never answers.
     const end = await ended(batch);
     expect(end).toMatchObject({
       status: 'completed',
-      request_counts: { total: 30, completed: 10, failed: 20 },
+      request_counts: { total: 30, completed: 0, failed: 30 },
     });
+    simulator.release();
     const errors = await linesIn(end.error_file_id);
     expect(errors[0]?.response).toMatchObject({
       status_code: 401,
       body: { error: { message: expect.stringContaining('key of the batch') } },
+    });
+  });
+
+  it('ends calls in flight of a model that its user loses, and answers with the others', async () => {
+    const role = await makeRole(admin, 'batches', ['system:apikey:add']);
+    const { session } = await makeUser(plinth, admin, 'batcher', [role]);
+    const { openai: client } = clientsOf(
+      await makeKey(session, { permissions: ['chat:chat:use'] }),
+    );
+    const batch = await begun([chat('kept'), chat('lost', 'x', 'sim--hold')], { client });
+    await held(1);
+    await eventually(
+      () => client.batches.retrieve(batch.id),
+      ({ request_counts: counts }) => counts?.completed === 1,
+    );
+    const grants = [{ subject: 'tenant', level: 'use' }];
+    done(await admin.put(`/access/model/${holdId}`, { grants: [] }));
+    const end = await ended(batch, client);
+    done(await admin.put(`/access/model/${holdId}`, { grants }));
+    expect(end.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+    const [line] = await linesIn(end.error_file_id, client);
+    expect(line).toMatchObject({
+      custom_id: 'lost',
+      response: {
+        status_code: 403,
+        body: { error: { message: expect.stringContaining('may not use the model') } },
+      },
     });
   });
 
