@@ -12,6 +12,9 @@ export interface WorstCase extends MediaUnits {
   readonly outputTokens: number;
   /** For how long the call may write its input to the cache of the service; absent: not at all. */
   readonly cacheWrite?: 'short' | 'hour';
+  /** Calls of tools of the service. */
+  readonly webSearches?: number;
+  readonly codeRuns?: number;
   /** The cost where no price version says it, in the currency of the installation. */
   readonly cost?: number;
 }
@@ -63,7 +66,8 @@ const RESERVE = `
     LEFT JOIN model_price price ON price.tenant_id = $1 AND price.id = $12
    CROSS JOIN LATERAL reserve_limits($1, $2, $3, $4, $5, $6, $17, $18, most.input_tokens + most.output_tokens,
       coalesce($19::numeric, CASE WHEN price.currency IS NULL THEN worst_cost(price, most.input_tokens, most.output_tokens,
-        most.images, most.seconds, most.characters, $16, $15::boolean) END),
+        most.images, most.seconds, most.characters, $16, $15::boolean)
+        + $20::integer * coalesce(price.web_search_price, 0) + $21::integer * coalesce(price.code_run_price, 0) END),
       $13, $14) r`;
 
 /** The remaining limits, counted as the functions of the database do (20261206-departments.ts): those of a minute are reservations of the last minute, those of days and months have counters. */
@@ -164,12 +168,12 @@ export class ReservationRepository {
     const { tenantId, id, limits, userId, apiKeyId, modelId, groupIds, tags } = request;
     const { priceVersion, isOfBatch } = request;
     const { inputTokens, outputTokens, images = 0, seconds = 0, characters = 0 } = request.worst;
-    const { cacheWrite, cost } = request.worst;
+    const { cacheWrite, webSearches = 0, codeRuns = 0, cost } = request.worst;
     const most = [inputTokens, outputTokens, images, seconds, characters];
     return this.database.prepared<Refusal>(RESERVE, [
       ...[tenantId, id, limits, userId, apiKeyId, modelId, ...most, priceVersion],
       ...[RESERVATION.leaseSeconds, this.config.TZ, isOfBatch, cacheWrite ?? null, groupIds, tags],
-      cost ?? null,
+      ...[cost ?? null, webSearches, codeRuns],
     ]);
   }
 

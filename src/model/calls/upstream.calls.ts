@@ -53,6 +53,7 @@ import {
   isOutputLimit,
   maxBodyTokens,
   maxInputTokens,
+  maxServiceToolCalls,
   maxTextTokens,
   outputLimitIn,
   textsAtMost,
@@ -741,7 +742,10 @@ function worstOfCall(call: ChatCall, { contextWindow }: ResolvedChatModel): Wors
 function worstOfBody(body: RelayedBody, { contextWindow }: ResolvedChatModel): WorstCase {
   const outputTokens = (outputLimitIn(body) ?? 0) * answersIn(body);
   const inputTokens = maxBodyTokens(body, contextWindow);
-  return { inputTokens, outputTokens, cacheWrite: cacheWriteOf(body) };
+  return {
+    ...{ inputTokens, outputTokens, cacheWrite: cacheWriteOf(body) },
+    ...maxServiceToolCalls(body),
+  };
 }
 
 /** Services may write what they read to their caches; for an hour only where the request asks for it. */

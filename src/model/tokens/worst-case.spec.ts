@@ -3,7 +3,13 @@ import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { SAMPLES } from '../../../test/support/token-samples.js';
 import { estimateMessageTokens, IMAGE_TOKENS } from '../model-window.js';
-import { answersIn, maxBodyTokens, maxInputTokens, outputLimitIn } from './worst-case.js';
+import {
+  answersIn,
+  maxBodyTokens,
+  maxInputTokens,
+  maxServiceToolCalls,
+  outputLimitIn,
+} from './worst-case.js';
 
 const PIXELS = 'iVBORw0KGgo'.repeat(10_000);
 
@@ -154,4 +160,30 @@ it('reads the limit of an answer by all of its names, and how many answers are a
   expect(outputLimitIn({ max_tokens: 5, n_predict: -1 })).toBeUndefined();
   expect([answersIn({}), answersIn({ n: 3 }), answersIn({ n: 0 })]).toEqual([1, 3, 1]);
   expect([answersIn({ n: '4' }), answersIn({ n: 1, best_of: 5 })]).toEqual([4, 5]);
+});
+
+/** The tools as the services document them (2026-11-28): docs.claude.com web search, OpenAI responses, web search options. */
+describe('the calls of tools of the service that a request allows', () => {
+  const search = { type: 'web_search_20250305', name: 'web_search' };
+  it.each([
+    ['no tools', {}, 0, 0],
+    [
+      'a function of the client',
+      { tools: [{ type: 'function', function: {} }, { name: 'a' }] },
+      0,
+      0,
+    ],
+    ['a limit of the tool', { tools: [{ ...search, max_uses: 3 }] }, 3, 0],
+    ['no limit', { tools: [search, { type: 'code_execution_20250825', name: 'c' }] }, 10, 10],
+    [
+      'a limit of the answer',
+      { tools: [{ type: 'web_search' }, { type: 'code_interpreter' }], max_tool_calls: 2 },
+      2,
+      2,
+    ],
+    ['a limit that is none', { tools: [{ ...search, max_uses: -1 }] }, 10, 0],
+    ['a model that searches', { web_search_options: {} }, 1, 0],
+  ])('%s', (_, body, webSearches, codeRuns) => {
+    expect(maxServiceToolCalls(body)).toEqual({ webSearches, codeRuns });
+  });
 });

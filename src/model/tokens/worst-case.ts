@@ -1,4 +1,5 @@
 import type { ChatCall, ChatMessage, RelayedBody } from '../../provider/index.js';
+import type { WorstCase } from '../../usage/index.js';
 import { IMAGE_TOKENS } from '../model-window.js';
 
 /** Tokens that a service adds per message: role, separators, names of fields. */
@@ -172,6 +173,33 @@ const PIXELS = /^data:image\//i;
 
 function isRecord(value: unknown): value is RelayedBody {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Calls of a tool of the service where a request does not limit them. */
+const MAX_SERVICE_TOOL_CALLS = 10;
+const SEARCH_TOOL = /^(web_search|x_search|google_search)/;
+const CODE_TOOL = /^code_(interpreter|execution)/;
+
+/**
+ * The calls of tools of the service that the request allows, which are billed by call: those of the tool (`max_uses`, messages) or
+ * of the answer (`max_tool_calls`, responses), else MAX_SERVICE_TOOL_CALLS each.
+ */
+export function maxServiceToolCalls(
+  body: RelayedBody,
+): Pick<WorstCase, 'webSearches' | 'codeRuns'> {
+  const { tools, max_tool_calls: ofAnswer } = body;
+  const offered = Array.isArray(tools) ? tools.filter(isRecord) : [];
+  const callsOf = (kind: RegExp): number =>
+    offered
+      .filter(({ type }) => typeof type === 'string' && kind.test(type))
+      .reduce((sum, { max_uses: ofTool }) => sum + callLimit(ofTool ?? ofAnswer), 0);
+  // Models of chat completions that search do so once.
+  const optionSearches = isRecord(body['web_search_options']) ? 1 : 0;
+  return { webSearches: callsOf(SEARCH_TOOL) + optionSearches, codeRuns: callsOf(CODE_TOOL) };
+}
+
+function callLimit(value: unknown): number {
+  return Number.isInteger(value) && Number(value) > 0 ? Number(value) : MAX_SERVICE_TOOL_CALLS;
 }
 
 /** Names of the answer limit. Services differ in which one counts. */

@@ -646,6 +646,27 @@ describe('a budget', () => {
   });
 });
 
+it('a limit of costs holds for searches of the service before they are made', async () => {
+  const modelName = 'sim-search';
+  const prices = { inputPrice: 0, outputPrice: 0, webSearchPrice: 1 };
+  const service = {
+    apiHost: `${simulator.url}/v1`,
+    apiKey: 'key',
+    providerCode: 'custom_messages',
+  };
+  await createModel(admin, { ...service, ...prices, modelName });
+  await limit({ measure: 'cost-day', cap: 4 });
+  const statusWith = async (limits: object): Promise<number> => {
+    const tools = [{ type: 'web_search_20250305', name: 'web_search', ...limits }];
+    const messages = [{ role: 'user', content: 'What is new?' }];
+    const body = { model: modelName, max_tokens: 50, messages, tools };
+    return (await admin.raw('POST', '/v1/messages', body)).status;
+  };
+  expect(await statusWith({ max_uses: 5 })).toBe(429);
+  expect(await statusWith({})).toBe(429);
+  expect(await statusWith({ max_uses: 4 })).toBe(200);
+});
+
 describe('what the usage ledger says of the use of a limit', () => {
   const MANY = 20_000;
   const BUSY = { user: 1, key: 1, model: 1 };
