@@ -11,6 +11,7 @@ import { AddressRefusedError, nameOf, WebFetch } from './fetch.js';
 import type { Fetched } from './fetch.js';
 import { GitConnector } from './git.connector.js';
 import { readRobots } from './robots.js';
+import { S3Connector } from './s3.connector.js';
 import { DEFAULT_DEPTH, DEFAULT_PAGES } from './source.dto.js';
 import { SourceRepository } from './source.repository.js';
 import { SourceService } from './source.service.js';
@@ -52,11 +53,13 @@ export class Connectors {
     private readonly uploads: UploadEngine,
     private readonly storage: StorageService,
     private readonly git: GitConnector,
+    private readonly s3: S3Connector,
   ) {}
 
   /** Puts every document of the source. False if a limit has left some out. Rejects with the reason of the signal. */
   async run(run: ConnectorRun): Promise<boolean> {
     if (run.source.kind === 'git') return this.git.run(run);
+    if (run.source.kind === 's3') return this.s3.run(run);
     return new Crawl(
       run,
       this.repository,

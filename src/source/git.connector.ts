@@ -6,13 +6,12 @@ import { promisify } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import git, { Errors } from 'isomorphic-git';
 import type { GitHttpRequest, GitHttpResponse } from 'isomorphic-git';
-import picomatch from 'picomatch';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
 import { limitedBody, OutboundHttp } from '../platform/outbound/index.js';
 import type { OutboundTimeouts } from '../platform/outbound/index.js';
-import { isRefused, UploadEngine } from '../platform/storage/index.js';
 import { USER_AGENT } from './fetch.js';
+import { matcherOf, prefixOf } from './files.js';
 import { DEFAULT_PAGES } from './source.dto.js';
 import type { SourceSettings } from './source.entity.js';
 import { SourceRepository } from './source.repository.js';
@@ -34,7 +33,6 @@ interface RepositoryFile {
 export class GitConnector {
   constructor(
     private readonly sources: SourceService,
-    private readonly uploads: UploadEngine,
     private readonly http: OutboundHttp,
     private readonly repository: SourceRepository,
   ) {}
@@ -89,30 +87,17 @@ export class GitConnector {
   }
 
   private async put(
-    { caller, knowledge, source, signal }: ConnectorRun,
+    work: ConnectorRun,
     { folder = '' }: SourceSettings,
     gitdir: string,
     { path, oid }: RepositoryFile,
   ): Promise<void> {
     const name = path.split('/').at(-1);
     const item = { externalId: path, name, etag: oid, metadata: { path: join('/', folder, path) } };
-    try {
-      await this.sources.guarded(caller, source, item, async () => {
-        if (await this.sources.isUnchanged(source, item)) {
-          await this.sources.store(caller, knowledge, source, item);
-          return;
-        }
-        const { blob } = await git.readBlob({ fs, gitdir, oid });
-        const content = Readable.from([Buffer.from(blob)]);
-        const received = await this.uploads.receive(content, name ?? path, signal);
-        if (isRefused(received)) throw received.refusal;
-        await this.sources.store(caller, knowledge, source, item, received);
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      // A file that cannot become a document does not end the run.
-      if (!(error instanceof DomainError)) throw error;
-    }
+    await this.sources.putFile(work, item, async () => {
+      const { blob } = await git.readBlob({ fs, gitdir, oid });
+      return Readable.from([Buffer.from(blob)]);
+    });
   }
 
   /** The HTTP of isomorphic-git. Redirects are refused, so that the token stays with the address. */
@@ -148,8 +133,8 @@ async function filesOf(
   commit: string,
   { folder = '', patterns = [] }: SourceSettings,
 ): Promise<RepositoryFile[]> {
-  const matches = patterns.length === 0 ? () => true : picomatch(patterns, { dot: true });
-  const prefix = folder === '' ? '' : `${folder}/`;
+  const matches = matcherOf(patterns);
+  const prefix = prefixOf(folder);
   const files: RepositoryFile[] = [];
   await git.walk({
     fs,

@@ -86,13 +86,14 @@ export const DEFAULT_DEPTH = 10;
 export class ConnectorBody extends Input({
   name: Text({ max: MAX_NAME_CHARS, description: 'Name of the source within the base' }),
   kind: OneOf(CONNECTOR_KINDS, {
-    description: 'web: the pages of a site; git: the files of a repository over HTTP',
+    description:
+      'web: the pages of a site; git: the files of a repository over HTTP; s3: those of a bucket',
   }),
   address: Text({
     max: 2_000,
     pattern: /^https?:\/\/[^/]/i,
     description:
-      'Where the site begins; pages at or below its folder belong to it. Of git: the repository',
+      'Where the site begins; pages at or below its folder belong to it. Of git: the repository; of s3: server and bucket, with ?region= where the host does not name it',
     example: 'https://example.com/docs/',
   }),
   maxPages: Whole({
@@ -111,21 +112,21 @@ export class ConnectorBody extends Input({
   folder: Text({
     optional: true,
     max: 1_000,
-    description: 'git: its files alone',
+    description: 'git, s3: its files alone',
     example: 'docs',
   }),
   patterns: Texts({
     optional: true,
     maxItems: 20,
     max: 200,
-    description: 'git: patterns of paths below the folder; default: all files',
+    description: 'git, s3: patterns of paths below the folder; default: all files',
     example: ['**/*.md'],
   }),
   token: Text({
     optional: true,
     max: 1_000,
     description:
-      'git: password for the repository. Absent: stays while the server stays the same; empty: removed',
+      'git: password for the repository; s3: access key id and secret, joined by a colon. Absent: stays while the server stays the same; empty: removed',
   }),
   cron: Text({
     optional: true,

@@ -18,11 +18,11 @@ import {
 import type { Message } from '../platform/message/index.js';
 
 /** push: a program puts documents over the API. The others are connectors that run here. */
-export const SOURCE_KINDS = ['push', 'web', 'git'] as const;
+export const SOURCE_KINDS = ['push', 'web', 'git', 's3'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /** Kinds that run in this service. */
-export const CONNECTOR_KINDS = ['web', 'git'] as const satisfies readonly SourceKind[];
+export const CONNECTOR_KINDS = ['web', 'git', 's3'] as const satisfies readonly SourceKind[];
 
 /** What a connector reads; a source of a program has none. */
 export interface SourceSettings {
@@ -32,7 +32,7 @@ export interface SourceSettings {
   readonly maxDepth?: number;
   /** Null: that of the repository. */
   readonly branch?: string | null;
-  /** The folder of the repository whose files belong to the source; empty for all. */
+  /** The folder of the repository or bucket whose files belong to the source; empty for all. */
   readonly folder?: string;
   /** Patterns of paths below the folder. */
   readonly patterns?: string[];

@@ -59,6 +59,29 @@ export class InvalidScheduleError extends InvalidInputError {
   }
 }
 
+export class BucketError extends InvalidInputError {
+  constructor(reason: string, cause: unknown) {
+    super(
+      msg`The bucket could not be read (${reason}). Check its address and region, the access key, and its rights to list and read.`,
+      { cause },
+    );
+  }
+}
+
+export class InvalidBucketError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`The address of a bucket is that of its server with the name of the bucket, such as https://s3.eu-central-1.amazonaws.com/handbook. Name a folder in its own field.`,
+    );
+  }
+}
+
+export class InvalidKeysError extends InvalidInputError {
+  constructor() {
+    super(msg`The token of a bucket is its access key id and secret, joined by a colon.`);
+  }
+}
+
 export class OtherKindError extends ConflictError {
   constructor(name: string, kind: string) {
     super(msg`There is a source ${name} of the kind ${kind}. Choose another name, or delete it.`);

@@ -9,6 +9,7 @@ import { Connectors } from './connectors.js';
 import { WebFetch } from './fetch.js';
 import { GitConnector } from './git.connector.js';
 import { ReaderResolution } from './reader-resolution.js';
+import { S3Connector } from './s3.connector.js';
 import { SourceController } from './source.controller.js';
 import { KnowledgeSource, SourceReader, SourceRun } from './source.entity.js';
 import { SourceRepository } from './source.repository.js';
@@ -29,6 +30,7 @@ import { SourceService } from './source.service.js';
     Connectors,
     GitConnector,
     ReaderResolution,
+    S3Connector,
     SourceRepository,
     SourceRunner,
     SourceService,

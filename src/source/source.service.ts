@@ -20,6 +20,7 @@ import type { StoredMetadata } from '../metadata/index.js';
 import { isWider, narrowed, readAcl } from './acl.js';
 import type { Acl, UnknownReader } from './acl.js';
 import { fileNameOf, WebFetch } from './fetch.js';
+import { accessKeyOf, bucketAddress } from './files.js';
 import { DEFAULT_DEPTH, DEFAULT_PAGES, DEFAULT_SOURCE } from './source.dto.js';
 import type { BeginQuery, CompleteBody, ConnectorBody, PutDocumentBody } from './source.dto.js';
 import type { KnowledgeSource, SourceRun } from './source.entity.js';
@@ -142,6 +143,32 @@ export class SourceService {
     if (etag === undefined) return false;
     const existing = await this.repository.document(source.tenantId, source.id, externalId);
     return existing?.etag === etag && existing.ossId !== null;
+  }
+
+  /**
+   * Puts a file of a connector; its content is opened only if its etag is another one. A file that cannot become a document does
+   * not end the run.
+   */
+  async putFile(
+    { caller, knowledge, source, signal }: ConnectorRun,
+    item: SourceItem,
+    open: () => Promise<Readable>,
+  ): Promise<void> {
+    try {
+      await this.guarded(caller, source, item, async () => {
+        if (await this.isUnchanged(source, item)) {
+          await this.store(caller, knowledge, source, item);
+          return;
+        }
+        const name = item.name ?? item.externalId;
+        const received = await this.uploads.receive(await open(), name, signal);
+        if (isRefused(received)) throw received.refusal;
+        await this.store(caller, knowledge, source, item, received);
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof DomainError)) throw error;
+    }
   }
 
   /** Does the work of one document. If it fails, its former content stays for those alone who may read the new one, too. */
@@ -457,6 +484,10 @@ export class SourceService {
     const { name, kind, cron = null, timeZone = null, address } = body;
     this.web.check(address, Boolean(body.token));
     requireSchedule(cron, timeZone);
+    if (kind === 's3') {
+      bucketAddress(address);
+      if (body.token) accessKeyOf(body.token);
+    }
     const settings = connectorSettings(body);
     await this.database.transaction(async () => {
       await this.knowledge.lock(tenantId, knowledgeId);
@@ -562,7 +593,8 @@ function connectorSettings(body: ConnectorBody): KnowledgeSource['settings'] {
   const { kind, address, maxPages = DEFAULT_PAGES, maxDepth = DEFAULT_DEPTH } = body;
   if (kind === 'web') return { address: new URL(address).href, maxPages, maxDepth };
   const { branch = null, folder = '', patterns = [] } = body;
-  return { address, branch, folder: folder.replace(/^\/+|\/+$/g, ''), patterns, maxPages };
+  const files = { address, folder: folder.replace(/^\/+|\/+$/g, ''), patterns, maxPages };
+  return kind === 'git' ? { ...files, branch } : files;
 }
 
 /** Whether the stored token stays (undefined) or goes (null). It never goes to another server. */

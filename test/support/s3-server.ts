@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { createServer, request as httpRequest } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   CreateBucketCommand,
+  DeleteObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { variables } from '../../src/platform/config/index.js';
@@ -37,6 +42,21 @@ export class TestBucket {
     return `s3://${this.bucket}/tests?endpoint=${encodeURIComponent(endpoint)}&pathStyle=true${more}`;
   }
 
+  /** The server with the name of the bucket. */
+  get address(): string {
+    return `${s3Server}/${this.bucket}`;
+  }
+
+  async put(key: string, text: string): Promise<void> {
+    await this.client.send(
+      new PutObjectCommand({ Bucket: this.bucket, Key: key, Body: Buffer.from(text) }),
+    );
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
+  }
+
   /** Names of all objects, and of uploads that are not complete. */
   async names(): Promise<string[]> {
     const target = { Bucket: this.bucket };
@@ -59,4 +79,50 @@ export function storageAddress(url: string): NonNullable<Config['STORAGE_URL']> 
   const address = variables.STORAGE_URL.schema.parse(url);
   if (!address) throw new Error('The address is empty.');
   return address;
+}
+
+/** Answers a request instead of the server, or says false. */
+export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Forwards requests to the S3 server, but for those that a fault answers. The host stays, because it is signed. */
+export class FaultyServer {
+  fault: Fault = () => false;
+  private readonly server: Server;
+
+  constructor() {
+    this.server = createServer((request, response) => {
+      if (this.fault(request, response)) return;
+      const { method, url, headers } = request;
+      const { hostname, port } = new URL(s3Server);
+      const forwarded = httpRequest({ hostname, port, method, path: url, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      });
+      forwarded.on('error', () => response.destroy());
+      request.pipe(forwarded);
+    });
+  }
+
+  async listen(port = 0): Promise<string> {
+    await new Promise<void>((done) => this.server.listen(port, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((done) => this.server.close(done));
+    this.server.closeAllConnections();
+    await closed;
+  }
+}
+
+/** The XML and status of "Error responses" of the Amazon S3 API reference (2026-11). */
+export function refusal(status: number, code: string): Fault {
+  return (request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/xml' });
+    response.end(
+      `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>m</Message><RequestId>1</RequestId></Error>`,
+    );
+    return true;
+  };
 }

@@ -5,6 +5,7 @@ export { FileOwners, StorageService } from './storage.service.js';
 export { Installation } from './installation.js';
 export { StorageMove } from './storage-move.js';
 export { ObjectStorage } from './object-storage.js';
+export { s3Transport } from './s3-transport.js';
 export { FileStorage, isRefused, UploadEngine } from './file-storage.js';
 export type {
   NamedObjects,

@@ -11,6 +11,13 @@ import { attachmentsOf, createKnowledge } from '../../support/knowledge.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
 import type { Person } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import {
+  FaultyServer,
+  refusal,
+  s3Credentials,
+  s3Server,
+  TestBucket,
+} from '../../support/s3-server.js';
 import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
@@ -222,6 +229,57 @@ describe('a Git repository', () => {
     expect(other.requests.every(({ authorization }) => authorization === undefined)).toBe(true);
     await other.stop();
     await server.stop();
+  });
+});
+
+const onS3 = s3Server === '' ? describe.skip : describe;
+onS3('a bucket', () => {
+  it('is read where an object has changed, with its access key', async () => {
+    const bucket = await TestBucket.make();
+    const files = { 'docs/a.md': 'A.', 'docs/in/b (1).md': 'B.', 'docs/c.txt': 'C.', 'd.md': 'D.' };
+    for (const [key, text] of Object.entries(files)) await bucket.put(key, text);
+    await bucket.put('docs/folder/', '');
+    const server = new FaultyServer();
+    const refuses = refusal(403, 'AccessDenied');
+    server.fault = (request, response) =>
+      request.headers.authorization === undefined && refuses(request, response);
+    const s3Address = (await server.listen()) + new URL(bucket.address).pathname;
+    const fields = { kind: 's3', address: s3Address, folder: '/docs/', patterns: ['**/*.md'] };
+    // Without a key nothing is signed, although the process has credentials.
+    await save(fields);
+    expect(await run()).toMatchObject({
+      state: 'failed',
+      created: 0,
+      failure: expect.stringContaining('(AccessDenied)'),
+    });
+    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = s3Credentials;
+    const token = `${AWS_ACCESS_KEY_ID}:${AWS_SECRET_ACCESS_KEY}`;
+    await save({ ...fields, token });
+    expect(await run()).toMatchObject({ failure: null, state: 'done', created: 2 });
+    expect(await names()).toEqual(['a.md', 'b (1).md']);
+
+    await bucket.put('docs/a.md', 'A, changed.');
+    await bucket.remove('docs/in/b (1).md');
+    await bucket.put('docs/e.md', 'E.');
+    expect(await run()).toMatchObject({ state: 'done', created: 1, changed: 1, removed: 1 });
+    expect(await run()).toMatchObject({ state: 'done', unchanged: 2 });
+    await save({ ...fields, maxPages: 1 });
+    expect(await run()).toMatchObject({ failure: expect.stringContaining('limit'), removed: 0 });
+    await save({ ...fields, address: `${s3Address}-missing` });
+    expect(await run()).toMatchObject({
+      state: 'failed',
+      failure: expect.stringContaining('(NoSuchBucket)'),
+    });
+    await server.close();
+    bucket.close();
+  });
+
+  it('is refused with a path in its address, or another form of the key', async () => {
+    const path = `/system/info/${base}/source`;
+    const body = { name: 'site', kind: 's3', address: `${address}/bucket/folder` };
+    expect(await owner.session.put(path, body)).toMatchObject({ code: 400 });
+    const unkeyed = { ...body, address: `${address}/bucket`, token: 'secret' };
+    expect(await owner.session.put(path, unkeyed)).toMatchObject({ code: 400 });
   });
 });
 

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -16,59 +14,20 @@ import { setConstants } from '../../support/override-constants.js';
 import { changesOf, readiness } from '../../support/outages.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
-import { s3Server, storageAddress, TestBucket } from '../../support/s3-server.js';
+import {
+  FaultyServer,
+  refusal,
+  s3Server,
+  storageAddress,
+  TestBucket,
+} from '../../support/s3-server.js';
+import type { Fault } from '../../support/s3-server.js';
 import { embeddedTemplate } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
 const suite = s3Server === '' ? describe.skip : describe;
 const CONTENT = randomBytes(6_000_001);
 const OUTBOUND = { proxies: { noProxy: [] } };
-
-/** Answers a request instead of the server, or says false. */
-type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
-
-/** Forwards requests to the S3 server, but for those that a fault answers. The host stays, because it is signed. */
-class FaultyServer {
-  fault: Fault = () => false;
-  private readonly server: Server;
-
-  constructor() {
-    this.server = createServer((request, response) => {
-      if (this.fault(request, response)) return;
-      const { method, url, headers } = request;
-      const { hostname, port } = new URL(s3Server);
-      const forwarded = httpRequest({ hostname, port, method, path: url, headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(response);
-      });
-      forwarded.on('error', () => response.destroy());
-      request.pipe(forwarded);
-    });
-  }
-
-  async listen(port = 0): Promise<string> {
-    await new Promise<void>((done) => this.server.listen(port, '127.0.0.1', done));
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((done) => this.server.close(done));
-    this.server.closeAllConnections();
-    await closed;
-  }
-}
-
-/** The XML and status of "Error responses" of the Amazon S3 API reference (2026-11). */
-function refusal(status: number, code: string): Fault {
-  return (request, response) => {
-    request.resume();
-    response.writeHead(status, { 'content-type': 'application/xml' });
-    response.end(
-      `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>m</Message><RequestId>1</RequestId></Error>`,
-    );
-    return true;
-  };
-}
 
 /** Faults of the first requests that match; later ones are forwarded. */
 function first(count: number, matches: (request: IncomingMessage) => boolean, fault: Fault): Fault {

@@ -107,11 +107,11 @@ export function ConnectorDrawer({ base, kind, source, names, onClose }: Props) {
         required
         {...form.getInputProps('address')}
       />
-      {kind === 'git' && (
+      {kind !== 'web' && (
         <>
           <PasswordInput
-            label={t('source.token')}
-            description={t(source?.hasToken ? 'source.tokenKept' : 'source.tokenHelp')}
+            label={t(`source.token.${kind}`)}
+            description={t(source?.hasToken ? 'source.tokenKept' : `source.tokenHelp.${kind}`)}
             maxLength={1_000}
             autoComplete="new-password"
             visibilityToggleButtonProps={{ 'aria-label': t('source.showToken') }}
@@ -125,15 +125,17 @@ export function ConnectorDrawer({ base, kind, source, names, onClose }: Props) {
             />
           )}
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextInput
-              label={t('source.branch')}
-              description={t('source.branchHelp')}
-              maxLength={250}
-              {...form.getInputProps('branch')}
-            />
+            {kind === 'git' && (
+              <TextInput
+                label={t('source.branch')}
+                description={t('source.branchHelp')}
+                maxLength={250}
+                {...form.getInputProps('branch')}
+              />
+            )}
             <TextInput
               label={t('source.folder')}
-              description={t('source.folderHelp')}
+              description={t(`source.folderHelp.${kind}`)}
               maxLength={1_000}
               {...form.getInputProps('folder')}
             />
@@ -254,7 +256,7 @@ function bodyOf(kind: ConnectorKind, values: Values): ConnectorBody {
     ...common,
     folder: values.folder.trim(),
     patterns: patternsOf(values.patterns),
-    ...(branch && { branch }),
+    ...(kind === 'git' && branch && { branch }),
     ...(token !== undefined && { token }),
   };
 }

@@ -12,6 +12,7 @@ import {
 } from '@mantine/core';
 import {
   IconBrandGit,
+  IconBucket,
   IconDotsVertical,
   IconPencil,
   IconTrash,
@@ -99,6 +100,14 @@ export function Sources({ base }: { readonly base: KnowledgeView }) {
               onClick={() => setEditing({ kind: 'git' })}
             >
               {t('source.connect.git')}
+            </ActionButton>
+            <ActionButton
+              size="xs"
+              variant="default"
+              icon={IconBucket}
+              onClick={() => setEditing({ kind: 's3' })}
+            >
+              {t('source.connect.s3')}
             </ActionButton>
           </Group>
         )}

@@ -31,4 +31,10 @@ export const source = {
   'The run failed. The log has the reason; run it again.': '运行失败。原因见日志；请重新运行。',
   'The repository could not be read ({0}). Check its address, the branch and the token.':
     '无法读取仓库（{0}）。请检查地址、分支和令牌。',
+  'The bucket could not be read ({0}). Check its address and region, the access key, and its rights to list and read.':
+    '无法读取存储桶（{0}）。请检查地址和区域、访问密钥及其列出和读取的权限。',
+  'The address of a bucket is that of its server with the name of the bucket, such as https://s3.eu-central-1.amazonaws.com/handbook. Name a folder in its own field.':
+    '存储桶的地址由服务器地址和存储桶名称组成，例如 https://s3.eu-central-1.amazonaws.com/handbook。目录请填写在单独的字段中。',
+  'The token of a bucket is its access key id and secret, joined by a colon.':
+    '存储桶的令牌由访问密钥 ID 和密钥用冒号连接而成。',
 };
