@@ -13,6 +13,8 @@ import { makeKey, withKey } from '../../support/api-keys.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
+import { costOf, decimalOf, modelPrices, randomPrices } from '../../support/price-list.js';
+import type { TestPrices } from '../../support/price-list.js';
 import type { Session } from '../../support/session.js';
 import { seededRandom } from '../../support/seeded-random.js';
 
@@ -404,14 +406,10 @@ describe('sums', () => {
   });
 });
 
-/** Prices of the many calls, in millionths. Factors in thousandths. */
-interface TestPrices {
+/** The price list of a model among the many calls. */
+interface PricedModel extends TestPrices {
   readonly id: number;
   readonly version: number;
-  readonly currency: 'USD' | 'EUR';
-  readonly cents: Readonly<Record<string, number>>;
-  readonly tiers: readonly (Readonly<Record<string, number>> & { readonly above: number })[];
-  readonly factors: Readonly<Record<string, number>>;
 }
 
 /** A generator of pseudo-random whole numbers below a bound, the same in each run. */
@@ -420,99 +418,16 @@ function seeded(seed: number): (below: number) => number {
   return (below) => Math.floor(random() * below);
 }
 
-const SCALE = 10n ** 8n;
-
-/** The cost in units of 1e-12, as a person with the price list would work it out. */
-function costOf(entry: UsageEntry, { cents, tiers, factors }: TestPrices): bigint {
-  const tier = tiers.filter(({ above }) => above < entry.input_tokens).at(-1) ?? {};
-  const price = (name: string): bigint => BigInt({ ...cents, ...tier }[name] ?? 0) * SCALE;
-  const input = price('inputPrice');
-  const has = (name: string): boolean => ({ ...cents, ...tier })[name] !== undefined;
-  const written = has('cacheWritePrice') ? price('cacheWritePrice') : (input * 5n) / 4n;
-  const hour = has('cacheWriteHourPrice') ? price('cacheWriteHourPrice') : input * 2n;
-  const plain =
-    entry.input_tokens -
-    entry.cached_tokens -
-    entry.cache_write_tokens -
-    entry.cache_write_hour_tokens -
-    entry.audio_input_tokens;
-  const parts: readonly (readonly [number, bigint])[] = [
-    [plain, input],
-    [entry.cached_tokens, has('cachedInputPrice') ? price('cachedInputPrice') : input],
-    [entry.cache_write_tokens, written],
-    [entry.cache_write_hour_tokens, hour],
-    [entry.audio_input_tokens, has('audioInputPrice') ? price('audioInputPrice') : input],
-    [entry.output_tokens - entry.audio_output_tokens, price('outputPrice')],
-    [
-      entry.audio_output_tokens,
-      has('audioOutputPrice') ? price('audioOutputPrice') : price('outputPrice'),
-    ],
-    [entry.characters, price('characterPrice')],
-    [entry.images * 1_000_000, price('imagePrice')],
-    [Math.round(entry.seconds * 1_000) * 1_000, price('secondPrice')],
-  ];
-  const factor = BigInt(
-    entry.service_tier === null ? 1_000 : (factors[entry.service_tier] ?? 1_000),
-  );
-  const batch = BigInt(entry.door === 'batch' ? (cents['batch'] ?? 1_000) : 1_000);
-  const used = parts.reduce((sum, [count, each]) => sum + BigInt(count) * each, 0n);
-  const tools =
-    (BigInt(entry.web_searches) * price('webSearchPrice') +
-      BigInt(entry.code_runs) * price('codeRunPrice')) *
-    1_000_000n;
-  const exact = (used * factor * batch) / 1_000_000n + tools;
-  const least = price('minimumPrice') * 1_000_000n;
-  const isUsed = parts.some(([count]) => count > 0) || entry.web_searches + entry.code_runs > 0;
-  const cost = isUsed && least > exact ? least : exact;
-  return (cost + SCALE / 2n) / SCALE;
-}
-
 describe(`the sums of ${MANY} calls with all kinds of prices`, () => {
-  const fields = [
-    ...['inputPrice', 'outputPrice', 'cachedInputPrice', 'cacheWritePrice', 'cacheWriteHourPrice'],
-    ...['audioInputPrice', 'audioOutputPrice', 'imagePrice', 'secondPrice', 'characterPrice'],
-    ...['webSearchPrice', 'codeRunPrice', 'minimumPrice'],
-  ];
-
   /** Models with all prices, with few, in tiers, in another currency, and one without any. */
-  async function priceLists(random: (below: number) => number): Promise<TestPrices[]> {
-    const some = (share: number): Record<string, number> =>
-      Object.fromEntries(
-        fields
-          .filter((_, at) => at < 2 || random(100) < share)
-          .map((field) => [field, 1 + random(9_999_999)]),
-      );
-    const lists: TestPrices[] = [];
-    for (let at = 0; at < 8; at += 1) {
-      const cents = {
-        ...some(at < 6 ? 70 : 10),
-        minimumPrice: random(3_000),
-        ...(at % 2 === 0 && { batch: 500 }),
-      };
-      const tierFields = fields.slice(0, 5);
-      const tiers = [20_000, 60_000].slice(0, at % 3).map((above) => ({
-        above,
-        ...Object.fromEntries(tierFields.map((field) => [field, 1 + random(9_999_999)])),
-      }));
-      const factors: Record<string, number> = at % 2 === 0 ? { priority: 1_750, flex: 500 } : {};
-      const currency = at === 7 ? 'EUR' : 'USD';
-      const { batch, ...prices } = cents as Record<string, number>;
-      const inUnits = (values: Readonly<Record<string, number>>): object =>
-        Object.fromEntries(Object.entries(values).map(([field, value]) => [field, value / 1e6]));
-      const { id } = await modelWith({
-        ...inUnits(prices),
-        ...(batch !== undefined && { batchPriceFactor: batch / 1_000 }),
-        contextTiers: tiers.map(({ above, ...tier }) => ({ above, ...inUnits(tier) })),
-        serviceTierFactors: Object.entries(factors).map(([tier, factor]) => ({
-          tier,
-          factor: factor / 1_000,
-        })),
-        currency,
-      });
+  async function priceLists(random: (below: number) => number): Promise<PricedModel[]> {
+    const lists: PricedModel[] = [];
+    for (const prices of randomPrices(random)) {
+      const { id } = await modelWith(modelPrices(prices));
       const [row] = await query<{ version: number }>(
         `SELECT price_version AS version FROM model WHERE id = ${id}`,
       );
-      lists.push({ id, version: row?.version ?? 0, currency, cents, tiers, factors });
+      lists.push({ ...prices, id, version: row?.version ?? 0 });
     }
     return lists;
   }
@@ -520,7 +435,7 @@ describe(`the sums of ${MANY} calls with all kinds of prices`, () => {
   function entryOf(
     random: (below: number) => number,
     at: number,
-    list: TestPrices | undefined,
+    list: PricedModel | undefined,
   ): UsageEntry {
     const parts = Array.from({ length: 5 }, () => (random(2) === 0 ? 0 : random(20_000)));
     const [plain = 0, cached = 0, short = 0, hour = 0, audio = 0] = parts;
@@ -561,11 +476,6 @@ describe(`the sums of ${MANY} calls with all kinds of prices`, () => {
     };
   }
 
-  const decimal = (units: bigint): string => {
-    const digits = units.toString().padStart(13, '0');
-    return `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, '');
-  };
-
   it('are those of the price lists to the last digit, before and after the roll-up', async () => {
     const random = seeded(36);
     const lists = await priceLists(random);
@@ -589,12 +499,12 @@ describe(`the sums of ${MANY} calls with all kinds of prices`, () => {
     const check = async (): Promise<void> => {
       const { total } = await usage();
       const [dollars, euros] = total.costs;
-      expect(total).toMatchObject({ calls: MANY, cost: decimal(expected.USD) });
+      expect(total).toMatchObject({ calls: MANY, cost: decimalOf(expected.USD) });
       expect([dollars?.cost, dollars?.estimatedCost]).toEqual([
-        decimal(expected.USD),
-        decimal(expected.estimatedUSD),
+        decimalOf(expected.USD),
+        decimalOf(expected.estimatedUSD),
       ]);
-      expect(euros).toMatchObject({ currency: 'EUR', cost: decimal(expected.EUR) });
+      expect(euros).toMatchObject({ currency: 'EUR', cost: decimalOf(expected.EUR) });
       expect(total.unpriced).toBeGreaterThanOrEqual(expected.unpriced);
     };
     await check();
@@ -615,5 +525,5 @@ describe(`the sums of ${MANY} calls with all kinds of prices`, () => {
     expect(rows?.count).toBeLessThan(MANY * 0.9);
     await check();
     expect(await usage('?groupBy=model,user')).toEqual(before);
-  }, 120_000);
+  }, 600_000);
 });
