@@ -81,7 +81,7 @@ export class AuditExport {
       method: 'POST',
       headers: {
         'content-type': type,
-        ...(colon > 0 && { [header.slice(0, colon).trim()]: header.slice(colon + 1).trim() }),
+        ...(colon > 0 && { [header.slice(0, colon)]: header.slice(colon + 1).trim() }),
       },
       body,
       signal: ending,

@@ -10,6 +10,7 @@ import {
   keyValueList,
   MINUTE,
   onOff,
+  optionalHeader,
   optionalHeaderValue,
   proxyAddress,
   seconds,
@@ -281,7 +282,7 @@ export const variables = {
         'Audit log: the body for the receiver: JSON Lines, events of Splunk HEC, _bulk of Elastic, logs of Datadog',
     },
   ),
-  AUDIT_EXPORT_HEADER: variable(optionalHeaderValue, {
+  AUDIT_EXPORT_HEADER: variable(optionalHeader, {
     example: 'Authorization: Splunk 00000000-0000-0000-0000-000000000000',
     description: 'Audit log: the header with the token of the receiver, as name: value',
     secret: true,

@@ -76,6 +76,16 @@ describe('loadConfig', () => {
     });
   });
 
+  it('takes a header of the receiver of the audit log with its name alone', () => {
+    const header = (value: string): unknown => load({ AUDIT_EXPORT_HEADER: value });
+    expect(header('Authorization: Splunk abc')).toMatchObject({
+      AUDIT_EXPORT_HEADER: 'Authorization: Splunk abc',
+    });
+    for (const value of ['Splunk abc', ': abc', 'X-Token:', 'X Token: abc']) {
+      expect(messageOf(() => header(value))).toContain('AUDIT_EXPORT_HEADER');
+    }
+  });
+
   it('is closed to private hosts and without the demo on a server', () => {
     const config = load({ DATABASE_URL: 'postgres://plinth@localhost/plinth', SECRET_KEY: secret });
     expect(config).toMatchObject({ embedded: false, demo: false, allowedPrivateHosts: [] });

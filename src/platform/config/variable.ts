@@ -20,9 +20,13 @@ export function variable<T>(schema: z.ZodType<T>, about: Omit<Variable<T>, 'sche
 
 export const text = z.string().min(1);
 /** A key that is sent in a header of HTTP: only these characters can be. */
-export const optionalHeaderValue = z
+const headerValue = z
   .string()
-  .regex(/^[\x20-\x7e\xa0-\xff]+$/, 'must hold no control character and none outside Latin-1')
+  .regex(/^[\x20-\x7e\xa0-\xff]+$/, 'must hold no control character and none outside Latin-1');
+export const optionalHeaderValue = headerValue.optional();
+/** A header of HTTP with its name (RFC 9110, 5.1). */
+export const optionalHeader = headerValue
+  .regex(/^[\w!#$%&'*+.^`|~-]+:\s*\S/, 'must be name: value')
   .optional();
 
 export const wholeNumber = (min: number, max: number): z.ZodType<number> =>

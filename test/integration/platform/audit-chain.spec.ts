@@ -367,11 +367,14 @@ describe('the export', () => {
     expect(done(await admin.get<Verification>('/monitor/audit/verify')).data.problems).toEqual([]);
   });
 
-  it('sends each receiver its own form', async () => {
+  // docs.splunk.com, Format events for HTTP Event Collector, and HTTP Event Collector examples (2026-11-28): events of a batch
+  // follow each other, time is in seconds.
+  it('sends Splunk events one after the other', async () => {
     plinth = await start({
       ...{ AUDIT_EXPORT_FORMAT: 'splunk', AUDIT_EXPORT_HEADER: 'Authorization: Splunk abc' },
     });
     await record(plinth, 2);
+    receiver.answers.push({ status: 200, body: '{"text":"Success","code":0}' });
     await plinth.app.get(AuditChain).round();
     const [request] = receiver.requests;
     expect(request?.headers.authorization).toBe('Splunk abc');
@@ -380,13 +383,17 @@ describe('the export', () => {
     expect(events[0]?.time).toBeGreaterThan(Date.now() / 1_000 - 3_600);
   });
 
+  // docs.datadoghq.com/api/latest/logs/send-logs (2026-11-28): at most 1,000 entries and 5 MB, answered with 202.
   it('sends Datadog a list', async () => {
     plinth = await start({
       AUDIT_EXPORT_FORMAT: 'datadog',
       AUDIT_EXPORT_HEADER: 'DD-API-KEY: abc',
     });
     await record(plinth, 2);
+    receiver.answers.push({ status: 202, body: '{}' });
     await plinth.app.get(AuditChain).round();
+    await plinth.app.get(AuditChain).round();
+    expect(receiver.requests).toHaveLength(1);
     const [request] = receiver.requests;
     expect(request?.headers).toMatchObject({
       'dd-api-key': 'abc',
@@ -396,13 +403,22 @@ describe('the export', () => {
     expect(targets(logs.map(({ message }) => JSON.parse(message) as Line))).toEqual(['0', '1']);
   });
 
+  // elastic.co/guide/en/elasticsearch/reference, Bulk API (2026-11-28): data streams take create alone, each item has a status, and
+  // a document that is there already is a version conflict.
   it('reads from Elastic whether each document was taken, and takes one sent before as done', async () => {
     plinth = await start({
       AUDIT_EXPORT_FORMAT: 'elastic',
       AUDIT_EXPORT_HEADER: 'Authorization: ApiKey abc',
     });
     const chain = plinth.app.get(AuditChain);
-    const item = (status: number): object => ({ create: { _index: 'audit', _id: '1', status } });
+    const errors: Readonly<Record<number, string>> = {
+      400: 'document_parsing_exception',
+      409: 'version_conflict_engine_exception',
+    };
+    const item = (status: number): object => {
+      const error = errors[status] && { type: errors[status], reason: '[1]: refused' };
+      return { create: { _index: 'audit', _id: '1', status, ...(error && { error }) } };
+    };
     const answer = (...statuses: number[]): string =>
       JSON.stringify({
         took: 3,
