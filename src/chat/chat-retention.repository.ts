@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull, Raw } from 'typeorm';
+import type { FindOperator, FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
-import { Database } from '../platform/database/index.js';
-import { notOnHold } from '../platform/retention/index.js';
+import { Database, noneOf } from '../platform/database/index.js';
+import { dueBefore, notDue, notOnHold } from '../platform/retention/index.js';
 import type { DueRecords } from '../platform/retention/index.js';
+import type { ChatMessage } from './message.entity.js';
 
 /** Sessions or messages of one user. */
 export interface DueOfUser {
@@ -11,9 +14,31 @@ export interface DueOfUser {
 }
 
 /** What the lists of messages leave out. */
-export interface HiddenChats {
+interface HiddenChats {
   readonly isEnforced: boolean;
+  /** Whether messages without a session may be due. */
+  readonly hasRule: boolean;
   readonly sessionIds: number[];
+}
+
+/** The sessions of a user whose retention has ended. Where the tenant has no rule, no session is looked at. */
+function dueSessions({ tenant, user }: { readonly tenant: string; readonly user: string }): string {
+  const due = dueBefore('chats', { tenant, user });
+  return `SELECT session.id FROM chat_session session
+     WHERE EXISTS (SELECT FROM retention_rule rule WHERE rule.tenant_id = ${tenant} AND rule.record_class = 'chats')
+       AND session.tenant_id = ${tenant} AND session.user_id = ${user} AND session.update_time < ${due}
+       AND NOT EXISTS (SELECT FROM chat_message message
+             WHERE message.tenant_id = ${tenant} AND message.session_id = session.id AND message.create_time >= ${due})`;
+}
+
+/** The predicate for TypeORM's find: the caller's sessions that are not due. */
+export function notDueSession({
+  tenantId,
+  userId,
+}: Pick<Caller, 'tenantId' | 'userId'>): FindOperator<number> {
+  const due = dueSessions({ tenant: ':tenant', user: ':owner' });
+  const parameters = { tenant: tenantId, owner: userId };
+  return Raw((id) => `${id} NOT IN (${due})`, parameters) as FindOperator<number>;
 }
 
 /** The chats whose retention has ended, and temporary ones. */
@@ -66,18 +91,37 @@ export class ChatRetentionRepository {
   }
 
   /**
-   * The caller's temporary sessions, whose messages are in no list, and whether the tenant enforces them, which hides messages
-   * without a session as well.
+   * The caller's sessions whose messages are in no list: temporary ones, and those whose retention has ended; and whether the
+   * tenant enforces temporary ones, which hides messages without a session as well.
    */
-  async hidden({ tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>): Promise<HiddenChats> {
+  private async hidden({
+    tenantId,
+    userId,
+  }: Pick<Caller, 'tenantId' | 'userId'>): Promise<HiddenChats> {
+    const places = { tenant: '$1', user: '$2' };
     const [row] = await this.database.query<HiddenChats>(
-      `SELECT t.temporary_chats = 'enforced' AS "isEnforced", ARRAY(
+      `SELECT t.temporary_chats = 'enforced' AS "isEnforced", ${dueBefore('chats', places)} > '-infinity' AS "hasRule", ARRAY(
                 SELECT session.id FROM chat_session session
-                 WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.temporary) AS "sessionIds"
+                 WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.temporary
+                UNION ALL ${dueSessions(places)}) AS "sessionIds"
          FROM tenant t WHERE t.tenant_id = $1`,
       [tenantId, userId],
     );
-    return row ?? { isEnforced: false, sessionIds: [] };
+    return row ?? { isEnforced: false, hasRule: false, sessionIds: [] };
+  }
+
+  /** The condition of a list of messages without those of temporary chats, and those whose retention has ended. */
+  async listed(
+    caller: Pick<Caller, 'tenantId' | 'userId'>,
+    where: FindOptionsWhere<ChatMessage>,
+  ): Promise<FindOptionsWhere<ChatMessage> | FindOptionsWhere<ChatMessage>[]> {
+    const { isEnforced, hasRule, sessionIds } = await this.hidden(caller);
+    const ofSessions = { ...where, sessionId: noneOf(sessionIds) };
+    if (isEnforced) return ofSessions;
+    const alone = { ...where, sessionId: IsNull(), createTime: notDue('chats', caller) };
+    if (hasRule) return [ofSessions, alone];
+    if (sessionIds.length === 0) return where;
+    return { ...where, sessionId: noneOf(sessionIds, { orAbsent: true }) };
   }
 
   async isTemporary(tenantId: string, sessionId: number): Promise<boolean> {

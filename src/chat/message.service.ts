@@ -1,18 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { FindOperator } from 'typeorm';
 import { NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import {
-  among,
-  anyOf,
-  containing,
-  Database,
-  noneOf,
-  TenantScoped,
-} from '../platform/database/index.js';
+import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
+import { RetentionService } from '../platform/retention/index.js';
 import { ChatRetentionRepository } from './chat-retention.repository.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
@@ -45,6 +38,7 @@ export class MessageService {
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
     private readonly retention: ChatRetentionRepository,
+    private readonly rules: RetentionService,
   ) {
     this.messages = new TenantScoped(database, ChatMessage, msg`The chat message`);
   }
@@ -56,7 +50,7 @@ export class MessageService {
     const where = {
       userId,
       ...ended,
-      ...(sessionId ? { sessionId } : await this.listedSessions(caller)),
+      ...(sessionId && { sessionId }),
       ...(branch && { id: anyOf(branch) }),
       ...(content && { content: containing(content) }),
       ...(role && { role }),
@@ -66,21 +60,13 @@ export class MessageService {
     const isConversation = sessionId !== undefined && isWholeList(query);
     // A conversation reads from its beginning, a list of all messages from the newest.
     const order = sessionId && !isConversation ? 'ASC' : 'DESC';
-    const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
+    const listed = sessionId ? where : await this.retention.listed(caller, where);
+    const { rows, total } = await this.messages.page(tenantId, query, listed, { id: order });
     const steps = await this.steps.listed(tenantId, answersAmong(rows));
     const surroundings = await this.surroundings(caller, rows, steps);
     const inlineFields = inline === false ? NOTHING_INLINE : caller.inline;
     const views = rows.map((row) => toListedMessageView(row, surroundings, inlineFields));
     return new Page(isConversation ? views.reverse() : views, total);
-  }
-
-  /** Leaves out messages of temporary chats. */
-  private async listedSessions(
-    caller: Caller,
-  ): Promise<{ readonly sessionId?: FindOperator<number> }> {
-    const { isEnforced, sessionIds } = await this.retention.hidden(caller);
-    if (isEnforced) return { sessionId: noneOf(sessionIds) };
-    return sessionIds.length === 0 ? {} : { sessionId: noneOf(sessionIds, { orAbsent: true }) };
   }
 
   private async surroundings(
@@ -112,7 +98,9 @@ export class MessageService {
     return String(id);
   }
 
-  async update({ tenantId, userId }: Caller, { id, ...values }: UpdateMessageBody): Promise<void> {
+  async update(caller: Caller, { id, ...values }: UpdateMessageBody): Promise<void> {
+    const { tenantId, userId } = caller;
+    if (values.content !== undefined) await this.rules.requireNotHeld(caller);
     await this.messages.update(tenantId, id, values, { userId, ...ended });
   }
 

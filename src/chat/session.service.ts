@@ -6,6 +6,7 @@ import { EventBus } from '../platform/event/index.js';
 import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { RetentionService } from '../platform/retention/index.js';
+import { notDueSession } from './chat-retention.repository.js';
 import { toSessionView } from './session.dto.js';
 import type {
   CreateSessionBody,
@@ -33,9 +34,11 @@ export class SessionService {
     this.sessions = new TenantScoped(database, ChatSession, msg`The chat session`);
   }
 
-  async list({ tenantId, userId }: Caller, query: SessionListQuery): Promise<Page<SessionView>> {
+  async list(caller: Caller, query: SessionListQuery): Promise<Page<SessionView>> {
+    const { tenantId, userId } = caller;
     const { sessionTitle, sessionContent, conversationId } = query;
     const where = {
+      id: notDueSession(caller),
       userId,
       temporary: false,
       ...(sessionTitle && { sessionTitle: containing(sessionTitle) }),

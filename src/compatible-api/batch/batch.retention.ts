@@ -24,7 +24,7 @@ export class BatchRetention extends PeriodicRound {
     super(config, 'Failed to remove expired files');
     classes.join({
       recordClass: 'responses',
-      maxDays: MAX_DAYS,
+      ownMaxDays: MAX_DAYS,
       records: 'api_batch',
       sweep: (due) => batches.sweep(due),
     });

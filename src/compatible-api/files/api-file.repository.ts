@@ -3,7 +3,7 @@ import { In, LessThan, MoreThan } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../../platform/access/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { notOnHold } from '../../platform/retention/index.js';
+import { notDue, notOnHold } from '../../platform/retention/index.js';
 import type { DueRecords } from '../../platform/retention/index.js';
 import { ApiFile } from './api-file.entity.js';
 
@@ -75,6 +75,7 @@ export class ApiFileRepository {
     const where: FindOptionsWhere<ApiFile> = {
       tenantId,
       userId,
+      createTime: notDue('files', { tenantId, userId }),
       ...(purpose !== undefined && { purpose }),
       ...(after !== undefined && { number: beyond(after) }),
     };

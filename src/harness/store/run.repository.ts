@@ -12,7 +12,7 @@ import {
 import { requireSuperAdmin } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
-import { notOnHold } from '../../platform/retention/index.js';
+import { dueBefore, notOnHold } from '../../platform/retention/index.js';
 import type { DueRecords } from '../../platform/retention/index.js';
 import { LEASE_SECONDS } from '../protocol/run.state.js';
 import type { LeaseState, RunClaim } from '../protocol/run.state.js';
@@ -34,6 +34,8 @@ export interface SessionPage {
   readonly limit: number;
   readonly offset: number;
 }
+
+const DUE_BEFORE = dueBefore('runs', { tenant: '$1', user: '$2' });
 
 const ROW = `${columnsOf(HarnessSession, 's')},
   (SELECT r.id FROM harness_run r
@@ -73,11 +75,13 @@ export class SessionRepository {
     return row;
   }
 
-  /** The user's sessions, pinned ones first, newest first. */
+  /** The user's sessions, pinned ones first, newest first, without those whose retention has ended. */
   async page(tenantId: string, userId: number, page: SessionPage): Promise<SessionRow[]> {
     return this.database.query<SessionRow>(
       `SELECT ${ROW} FROM harness_session s
         WHERE s.tenant_id = $1 AND s.user_id = $2 AND (s.deleted_at IS NOT NULL) = $3
+          AND NOT (s.update_time < ${DUE_BEFORE} AND NOT EXISTS (SELECT FROM harness_run r
+                WHERE r.tenant_id = $1 AND r.session_id = s.id AND (r.ended_at IS NULL OR r.ended_at >= ${DUE_BEFORE})))
         ORDER BY s.pinned_at IS NULL, s.id DESC LIMIT $4 OFFSET $5`,
       [tenantId, userId, page.deleted, page.limit, page.offset],
     );

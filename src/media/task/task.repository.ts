@@ -4,7 +4,7 @@ import { Database, TenantScoped } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { msg } from '../../platform/message/index.js';
 import type { Swept } from '../../platform/queue/index.js';
-import { notOnHold, RetentionClasses } from '../../platform/retention/index.js';
+import { notDue, notOnHold, RetentionClasses } from '../../platform/retention/index.js';
 import type { DueRecords } from '../../platform/retention/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
 import type { TaskListQuery } from './task.dto.js';
@@ -46,9 +46,11 @@ export class TaskRepository {
     });
   }
 
-  /** Newest first. */
-  page({ tenantId, userId }: Owner, query: TaskListQuery): Promise<Page<MediaTask>> {
-    const where = { userId, ...(query.kind && { kind: query.kind }) };
+  /** Newest first, without those whose retention has ended. */
+  page(owner: Owner, query: TaskListQuery): Promise<Page<MediaTask>> {
+    const { tenantId, userId } = owner;
+    const createTime = notDue('media', owner);
+    const where = { userId, createTime, ...(query.kind && { kind: query.kind }) };
     return this.tasks.page(tenantId, query, where, { id: 'DESC' });
   }
 

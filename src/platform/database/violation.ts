@@ -136,13 +136,13 @@ export function unavailableError(error: unknown): UnavailableError | undefined {
 export class LegalHoldError extends ConflictError {
   constructor(userName: string, cause: unknown) {
     super(
-      msg`The records of ${userName} are under legal hold and cannot be deleted. Ask an administrator to lift the hold.`,
+      msg`The records of ${userName} are under legal hold and cannot be deleted or changed. Ask an administrator to lift the hold.`,
       { cause, data: { errorCode: 'LEGAL_HOLD' } },
     );
   }
 }
 
-/** The error that a caller gets for one of the database: an outage, or a refused deletion; undefined for any other error. */
+/** The error that a caller gets for one of the database: an outage, or a legal hold; undefined for any other error. */
 export function domainErrorOf(error: unknown): DomainError | undefined {
   const cause = databaseError(error);
   if (cause?.code !== LEGAL_HOLD) return unavailableError(error);

@@ -1,5 +1,5 @@
 export { RetentionModule } from './retention.module.js';
-export { notOnHold } from './retention.repository.js';
+export { dueBefore, notDue, notOnHold } from './retention.repository.js';
 export { RetentionService } from './retention.service.js';
 export { RetentionClasses, RetentionSweep } from './retention.sweep.js';
 export type { DueRecords } from './retention.sweep.js';

@@ -41,7 +41,7 @@ export class RetentionController {
     return this.retention.holds(caller);
   }
 
-  /** Places a user under legal hold: nothing of theirs is removed or can be deleted. Again changes the reason. */
+  /** Places a user under legal hold: nothing of theirs is removed or can be deleted, and no message changed. Again changes the reason. */
   @Put('hold/:userId')
   @RequirePermission('system:retention:hold')
   @AnswersStatus()

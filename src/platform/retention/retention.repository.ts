@@ -1,4 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Raw } from 'typeorm';
+import type { FindOperator } from 'typeorm';
+import type { Caller } from '../access/index.js';
 import { acrossTenants, Database, isBackupRunning } from '../database/index.js';
 import type { RecordClass, SweptClass, TemporaryChatPolicy } from './retention.entity.js';
 
@@ -34,6 +37,34 @@ const MAX_HOLD_COUNT = 1_000;
 export function notOnHold(row: string): string {
   return `NOT EXISTS (SELECT FROM legal_hold hold
      WHERE hold.tenant_id = ${row}.tenant_id AND hold.user_id = ${row}.user_id)`;
+}
+
+/** The parameters with the tenant and one of its users in a statement. */
+interface UserPlaces {
+  readonly tenant: string;
+  readonly user: string;
+}
+
+/**
+ * The SQL of the time before which records of the class of a user are due; -infinity without a rule and under legal hold. Lists
+ * and searches leave out what is due and not swept yet. A statement evaluates it once.
+ */
+export function dueBefore(recordClass: RecordClass, { tenant, user }: UserPlaces): string {
+  return `coalesce((SELECT max(now() - make_interval(days => rule.days)) FROM retention_rule rule
+     WHERE rule.tenant_id = ${tenant} AND rule.record_class = '${recordClass}'
+       AND (rule.user_id IS NULL OR rule.user_id = ${user})
+       AND NOT EXISTS (SELECT FROM legal_hold hold
+             WHERE hold.tenant_id = ${tenant} AND hold.user_id = ${user})), '-infinity')`;
+}
+
+/** The predicate for TypeORM's find, on the time from which the days of the class count: the user's rows that are not due. */
+export function notDue(
+  recordClass: RecordClass,
+  { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
+): FindOperator<Date> {
+  const limit = dueBefore(recordClass, { tenant: ':tenant', user: ':owner' });
+  const parameters = { tenant: tenantId, owner: userId };
+  return Raw((time) => `${time} >= ${limit}`, parameters) as FindOperator<Date>;
 }
 
 @Injectable()
@@ -189,6 +220,14 @@ export class RetentionRepository {
         WHERE hold.tenant_id = $1 ORDER BY hold.create_time DESC, hold.user_id LIMIT ${MAX_HOLD_COUNT}`,
       [tenantId],
     );
+  }
+
+  /** Throws LegalHoldError while the user is under legal hold, as the triggers of deletions do. */
+  async requireNotHeld(tenantId: string, userId: number): Promise<void> {
+    await this.database.query('SELECT refuse_held_deletion($1, ARRAY[$2::bigint])', [
+      tenantId,
+      userId,
+    ]);
   }
 
   /** Places the hold, or changes its reason. False if the tenant has no such user. */

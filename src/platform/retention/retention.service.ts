@@ -87,6 +87,11 @@ export class RetentionService {
     return (await this.repository.holds(tenantId)).map((user) => HoldView.of(user));
   }
 
+  /** Call it before a stored text of the caller is changed. LegalHoldError while they are under legal hold. */
+  async requireNotHeld({ tenantId, userId }: Caller): Promise<void> {
+    await this.repository.requireNotHeld(tenantId, userId);
+  }
+
   /** Places a hold, or changes its reason. */
   async hold(caller: Caller, userId: number, { reason }: HoldBody): Promise<void> {
     const { tenantId, userId: placedBy } = caller;

@@ -24,6 +24,8 @@ export interface RetentionParticipant {
   readonly recordClass: SweptClass;
   /** The installation's limit, which also counts for tenants without a rule. */
   readonly maxDays?: number;
+  /** Instead, the limit of these records alone, beyond which rules of the class can be longer. */
+  readonly ownMaxDays?: number;
   /** The word under which the audit entry counts what `sweep` removes; absent where the removal records entries itself. */
   readonly records?: string;
   /** Removes one batch of what is due, except of users under legal hold (notOnHold). Bound to the tenant. */
@@ -83,7 +85,7 @@ export class RetentionSweep extends PeriodicRound {
   /** One round over all classes and tenants. A class that fails is logged, and the next round tries again. */
   async sweep(ending?: AbortSignal, pauseSeconds = 0): Promise<void> {
     for (const recordClass of SWEPT_CLASSES) {
-      const isLimited = this.classes.maxDays(recordClass) !== undefined;
+      const isLimited = this.classes.of(recordClass).some((one) => limitOf(one) !== undefined);
       const page = { isLimited, pauseSeconds };
       for (const tenantId of await this.repository.tenantsToSweep(recordClass, page)) {
         if (ending?.aborted || (await this.repository.isPaused())) return;
@@ -144,7 +146,7 @@ export class RetentionSweep extends PeriodicRound {
     const rules = await this.repository.ofClass(tenantId, recordClass);
     for (const participant of this.classes.of(recordClass)) {
       const { records } = participant;
-      for (const { userId, days } of effectiveRules(rules, participant.maxDays)) {
+      for (const { userId, days } of effectiveRules(rules, limitOf(participant))) {
         for (let isDone = false; !isDone && !signal.aborted;) {
           const batch = new Map<string, number>();
           const due = { tenantId, userId, days };
@@ -171,6 +173,10 @@ export class RetentionSweep extends PeriodicRound {
     );
     this.logger.log({ msg: 'Swept what was due', tenantId, recordClass, removed });
   }
+}
+
+function limitOf({ maxDays, ownMaxDays }: RetentionParticipant): number | undefined {
+  return maxDays ?? ownMaxDays;
 }
 
 /** The rule that counts for all records of a tenant, and those of users who keep theirs for a shorter time. */

@@ -114,7 +114,7 @@ function Holds() {
     <section aria-label={t('retention.holds')}>
       <Group justify="space-between" mb="xs">
         <Title order={2}>{t('retention.holds')}</Title>
-        {mayHold && (
+        {mayHold && may('system:user:query') && (
           <Button variant="default" onClick={() => setAdding(true)}>
             {t('retention.place')}
           </Button>
@@ -122,6 +122,7 @@ function Holds() {
       </Group>
       <Text c="dimmed" mb="md">
         {t('retention.holdsAbout')}
+        {mayHold && !may('system:user:query') && ` ${t('retention.placeNeeds')}`}
       </Text>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {isPending && <RowsSkeleton rows={2} />}

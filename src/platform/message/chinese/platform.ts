@@ -34,8 +34,8 @@ export const platform = {
   'Your tenant allows no temporary chats. Leave out temporary, or send false.':
     '您的租户不允许临时对话。请省略 temporary 或发送 false。',
   'The legal hold': '法律保留',
-  'The records of {0} are under legal hold and cannot be deleted. Ask an administrator to lift the hold.':
-    '{0} 的记录处于法律保留状态，无法删除。请让管理员解除保留。',
+  'The records of {0} are under legal hold and cannot be deleted or changed. Ask an administrator to lift the hold.':
+    '{0} 的记录处于法律保留状态，无法删除或更改。请让管理员解除保留。',
   '{0} was not found. It may have been deleted.': '未找到{0}，可能已被删除。',
   'The disk of the database is full. Ask an administrator to free space on it; no restart is needed then.':
     '数据库的磁盘已满。请让管理员在其上释放空间；之后无需重启。',
