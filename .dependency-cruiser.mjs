@@ -48,6 +48,7 @@ const features = [
   'harness',
   'compatible-api',
   'mcp-server',
+  'oauth',
   'demo',
   'backup',
   // Last, so that no other folder imports it.

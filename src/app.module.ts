@@ -36,6 +36,7 @@ import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
 import { NoticeModule } from './notice/index.js';
 import { ModelModule } from './model/index.js';
+import { OAuthModule, oauthFailures } from './oauth/index.js';
 import { ObservabilityModule } from './platform/observability/index.js';
 import { OutboundModule } from './platform/outbound/index.js';
 import { ProviderModule } from './provider/index.js';
@@ -57,7 +58,13 @@ export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** Interfaces with HTTP statuses and errors of their own instead of the envelope. */
 export function failureShapes(config: Config): readonly FailureShape[] {
-  return [...COMPATIBLE_API_FAILURES, scimFailures, ssoFailures, mcpFailures(config)];
+  return [
+    ...COMPATIBLE_API_FAILURES,
+    scimFailures,
+    ssoFailures,
+    oauthFailures,
+    mcpFailures(config),
+  ];
 }
 
 function errorFilter(pages: ConsoleFiles, config: Config): ErrorFilter {
@@ -75,6 +82,7 @@ export class AppModule {
   static for(config: Config, { media: mediaOptions, ...database }: AppOptions = {}): DynamicModule {
     const media = MediaModule.for(mediaOptions);
     const compatibleApi = CompatibleApiModule.for(media);
+    const mcpServer = McpServerModule.for(compatibleApi);
     return {
       module: AppModule,
       imports: [
@@ -113,7 +121,8 @@ export class AppModule {
         AgentModule,
         ApiKeyModule,
         HarnessModule,
-        McpServerModule.for(compatibleApi),
+        mcpServer,
+        OAuthModule.for(mcpServer),
         ...CompatModule.for(config),
         ...DemoModule.for(config),
       ],

@@ -27,6 +27,7 @@ import {
   ssoFailures,
 } from './identity/index.js';
 import { MCP_PATH, McpFailureView } from './mcp-server/index.js';
+import { OAuthFailureView, oauthFailures } from './oauth/index.js';
 import { DirectRoutes } from './platform/access/index.js';
 import type { Config } from './platform/config/index.js';
 import { ConsoleFiles } from './platform/console/index.js';
@@ -53,7 +54,7 @@ interface CreateOptions extends AppOptions {
   readonly log?: LogDestination | undefined;
 }
 
-/** The failures of the coding harness have `data` of their own, those of the compatible APIs, of SCIM and of back-channel logout another body. */
+/** The failures of the coding harness have `data` of their own, those of the compatible APIs, of SCIM, of OAuth and of back-channel logout another body. */
 const FAILURES: readonly FailureViews[] = [
   { paths: CODED_ERRORS, data: HarnessFailureData },
   { paths: anthropicFailures.paths, bodies: [AnthropicFailureView] },
@@ -63,6 +64,7 @@ const FAILURES: readonly FailureViews[] = [
   { paths: scimFailures.paths, bodies: [ScimFailureView], type: SCIM_TYPE },
   { paths: MCP_PATH, bodies: [McpFailureView] },
   { paths: ssoFailures.paths, bodies: [LogoutFailureView] },
+  { paths: oauthFailures.paths, bodies: [OAuthFailureView] },
 ];
 
 const ANSWERS: CommonAnswers = { failures: FAILURES, maxHeaderBytes: maxHeaderSize };

@@ -51,6 +51,10 @@ export class ApiKey {
   @Integer({ default: 1 }) rightsVersion: number;
 
   @Timestamp(nullable) expireTime: Date | null;
+  /** Where the application is that has the key by OAuth, as a host. null for a key that a user created. */
+  @Varchar(255, nullable) application: string | null;
+  /** Until then its application can renew the key, which is valid for an hour at a time. */
+  @Timestamp(nullable) renewableUntil: Date | null;
   /** Recorded to the minute. */
   @Timestamp(nullable) lastUsedTime: Date | null;
   @Timestamp(nullable) revokedTime: Date | null;

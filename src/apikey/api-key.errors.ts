@@ -69,6 +69,15 @@ export class UnusableApiKeyError extends ConflictError {
   }
 }
 
+/** What a person has consented to stays as it is. */
+export class ApplicationKeyError extends ConflictError {
+  constructor() {
+    super(
+      msg`The API key belongs to a connected application and cannot be changed. Revoke it and connect the application again.`,
+    );
+  }
+}
+
 /** A key must not make keys: the limits of the first would not hold for the others. */
 export class ApiKeyBySignInError extends ForbiddenError {
   constructor() {

@@ -9,6 +9,7 @@ import { ApiKeyController } from './api-key.controller.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { ApiKeyService } from './api-key.service.js';
+import { ApplicationKeys } from './application-keys.js';
 import { StoredKeyCallers } from './stored-key.callers.js';
 
 /** Keys with which programs act for their owners. Global, because platform/access resolves the callers of keys here. */
@@ -19,10 +20,11 @@ import { StoredKeyCallers } from './stored-key.callers.js';
   providers: [
     ApiKeyRepository,
     ApiKeyService,
+    ApplicationKeys,
     StoredKeyCallers,
     { provide: ApiKeyCallers, useExisting: StoredKeyCallers },
   ],
-  exports: [ApiKeyCallers],
+  exports: [ApiKeyCallers, ApplicationKeys],
 })
 export class ApiKeyModule {
   constructor(names: AuditNames) {

@@ -29,6 +29,18 @@ export type ApiKeyValues = Partial<
   >
 >;
 
+/** Columns of the key of an application. */
+export type ApplicationValues = Partial<Pick<ApiKey, 'application' | 'renewableUntil'>>;
+
+/** A new secret of the key of an application. */
+export interface Renewal {
+  readonly digest: string;
+  readonly validSeconds: number;
+  readonly renewableSeconds: number;
+  /** The former secret stays valid for so long, but not beyond its end: requests under way are answered. */
+  readonly overlapSeconds: number;
+}
+
 /** The state that can change at any moment and decides about a request. */
 export interface ApiKeyState {
   readonly userName: string;
@@ -133,7 +145,7 @@ export class ApiKeyRepository {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT count(*) AS count FROM api_key
         WHERE tenant_id = $1 AND user_id = $2 AND revoked_time IS NULL
-          AND (expire_time IS NULL OR expire_time > now())`,
+          AND (expire_time IS NULL OR greatest(expire_time, renewable_until) > now())`,
       [tenantId, userId],
     );
     return row?.count ?? 0;
@@ -168,6 +180,38 @@ export class ApiKeyRepository {
         WHERE tenant_id = $1 AND id = $2`,
       [tenantId, id, digest, overlapSeconds],
     );
+  }
+
+  /**
+   * Gives the key of an application another secret, if it can be renewed and its owner and tenant are enabled. Returns its
+   * permissions, or undefined.
+   */
+  async renew(
+    tenantId: string,
+    id: number,
+    { digest, validSeconds, renewableSeconds, overlapSeconds }: Renewal,
+  ): Promise<string[] | undefined> {
+    const [key] = await this.database.query<Pick<ApiKey, 'permissions'>>(
+      `WITH renewable AS (
+         SELECT k.id FROM api_key k
+           JOIN user_account u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
+           JOIN tenant t ON t.tenant_id = k.tenant_id
+          WHERE k.tenant_id = $1 AND k.id = $2 AND k.revoked_time IS NULL AND k.renewable_until > now()
+            AND u.status = '0'
+            AND (t.tenant_id = '000000'
+                 OR (t.status = '0' AND (t.expire_time IS NULL OR t.expire_time > now())))
+       ), renewed AS (
+         UPDATE api_key SET previous_digest = secret_digest,
+                previous_expire_time = least(expire_time, now() + make_interval(secs => $6::integer)),
+                secret_digest = $3, secret_version = secret_version + 1,
+                expire_time = now() + make_interval(secs => $4::integer),
+                renewable_until = now() + make_interval(secs => $5::integer), update_time = now()
+          WHERE tenant_id = $1 AND id IN (SELECT id FROM renewable)
+         RETURNING permissions
+       ) SELECT permissions FROM renewed`,
+      [tenantId, id, digest, validSeconds, renewableSeconds, overlapSeconds],
+    );
+    return key?.permissions;
   }
 
   /** Revokes the keys; keys that are already revoked keep their time. */

@@ -27,6 +27,7 @@ import type { ApiKey } from './api-key.entity.js';
 import {
   ApiKeyBySignInError,
   ApiKeyNotFoundError,
+  ApplicationKeyError,
   ExpiryError,
   NotAddressError,
   NotTagError,
@@ -36,7 +37,7 @@ import {
   UnusableApiKeyError,
 } from './api-key.errors.js';
 import { ApiKeyRepository } from './api-key.repository.js';
-import type { ApiKeyValues } from './api-key.repository.js';
+import type { ApiKeyValues, ApplicationValues } from './api-key.repository.js';
 import { prefixOf, toApiKeyView } from './api-key.view.js';
 import type { ApiKeyView, NewApiKeyView } from './api-key.view.js';
 import { isNetwork } from './networks.js';
@@ -106,13 +107,17 @@ export class ApiKeyService {
   }
 
   /** A key with no permission but the given ones. */
-  async create(caller: Caller, { name, userId, ...input }: NewApiKeyDto): Promise<NewApiKeyView> {
+  async create(
+    caller: Caller,
+    { name, userId, ...input }: NewApiKeyDto,
+    ofApplication: ApplicationValues & Pick<ApiKeyValues, 'expireTime'> = {},
+  ): Promise<NewApiKeyView> {
     const { tenantId } = caller;
     requireSignIn(caller);
     const owner = userId ?? caller.userId;
     if (owner !== caller.userId) requireOthers(caller);
     else if (tenantId !== caller.homeTenantId) throw new OtherTenantError();
-    const values = await this.valuesOf(caller, input);
+    const values = { ...(await this.valuesOf(caller, input)), ...ofApplication };
     const keyId = newKeyId();
     const key = newApiKey(keyId);
     const secretDigest = apiKeyDigest(key);
@@ -194,6 +199,7 @@ export class ApiKeyService {
     if (key.revokedTime || (key.expireTime && key.expireTime <= new Date())) {
       throw new UnusableApiKeyError();
     }
+    if (key.application !== null) throw new ApplicationKeyError();
     return key;
   }
 

@@ -40,6 +40,16 @@ export class ApiKeyView extends View({
   }),
   state: oneOf(['active', 'expired', 'revoked']),
   expireTime: nullable(time({ description: 'The key is not valid from then on' })),
+  application: nullable(
+    text({
+      example: 'claude.ai',
+      description:
+        'The host of the application that was connected with OAuth and has the key; null: a user created it',
+    }),
+  ),
+  renewableUntil: nullable(
+    time({ description: 'Until then the application can renew the key; null: not at all' }),
+  ),
   previousExpireTime: nullable(
     time({ description: 'The key before the last rotation is valid until then' }),
   ),
@@ -64,7 +74,8 @@ export class ApiKeyPermissionView extends View({
 }) {}
 
 export function toApiKeyView(key: ListedApiKey, now = new Date()): ApiKeyView {
-  const isExpired = key.expireTime !== null && key.expireTime <= now;
+  const end = key.renewableUntil ?? key.expireTime;
+  const isExpired = end !== null && end <= now;
   return ApiKeyView.of(key, {
     prefix: prefixOf(key.keyId),
     state: key.revokedTime ? 'revoked' : isExpired ? 'expired' : 'active',

@@ -1,3 +1,4 @@
-export { MCP_PATH, mcpFailures } from './mcp.errors.js';
+export { baseOf, MCP_PATH, mcpFailures, resourcesOf } from './mcp.errors.js';
 export { McpFailureView } from './mcp.dto.js';
 export { McpServerModule } from './mcp-server.module.js';
+export { McpTools } from './mcp.tools.js';

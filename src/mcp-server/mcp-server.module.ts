@@ -17,6 +17,7 @@ export class McpServerModule {
       imports: [DiscoveryModule, compatibleApi],
       controllers: [McpController],
       providers: [AgentQuestions, McpServing, McpTools, RouteCalls],
+      exports: [McpTools],
     };
   }
 }

@@ -11,6 +11,7 @@ import { NoEnvelope, whileConnected } from '../platform/http/index.js';
 import { McpMessageBody, ResourceMetadataView } from './mcp.dto.js';
 import { baseOf, BatchError, OriginError, RESOURCE_METADATA } from './mcp.errors.js';
 import { McpServing } from './mcp.serving.js';
+import { McpTools } from './mcp.tools.js';
 
 /** The Model Context Protocol for its clients. */
 @ApiTags('mcp')
@@ -20,6 +21,7 @@ export class McpController {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly serving: McpServing,
+    private readonly tools: McpTools,
   ) {}
 
   /**
@@ -68,11 +70,22 @@ export class McpController {
   @Public()
   @ApiOkResponse({ type: ResourceMetadataView })
   metadata(): ResourceMetadataView {
+    const base = baseOf(this.config);
     return ResourceMetadataView.of({
-      resource: `${baseOf(this.config)}/mcp`,
+      resource: `${base}/mcp`,
       resource_name: 'Plinth',
+      authorization_servers: [base],
+      scopes_supported: this.tools.permissions(),
       bearer_methods_supported: ['header'],
     });
+  }
+
+  /** The same for clients that do not read the address in the refusal. */
+  @Get('.well-known/oauth-protected-resource')
+  @Public()
+  @ApiOkResponse({ type: ResourceMetadataView })
+  rootMetadata(): ResourceMetadataView {
+    return this.metadata();
   }
 
   /** Browsers send an Origin; a page of a name that leads to this address (DNS rebinding) must not be served. */

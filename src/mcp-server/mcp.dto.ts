@@ -23,6 +23,8 @@ export class McpMessageBody extends Input({
 export class ResourceMetadataView extends View({
   resource: text({ example: 'https://ai.example.com/mcp' }),
   resource_name: text({ example: 'Plinth' }),
+  authorization_servers: texts({ example: ['https://ai.example.com'] }),
+  scopes_supported: texts({ example: ['chat:chat:use'] }),
   bearer_methods_supported: texts({ example: ['header'] }),
 }) {}
 

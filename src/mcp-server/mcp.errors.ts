@@ -16,6 +16,11 @@ export function baseOf({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return PUBLIC_URL ?? currentRequest()?.baseAddress ?? 'http://localhost';
 }
 
+/** The addresses that tokens of OAuth are for, the default one first. */
+export function resourcesOf(config: Pick<Config, 'PUBLIC_URL'>): readonly string[] {
+  return [`${baseOf(config)}/mcp`];
+}
+
 /** The path of the metadata of POST /mcp as a protected resource (RFC 9728, 3.1). */
 export const RESOURCE_METADATA = '.well-known/oauth-protected-resource/mcp';
 

@@ -4,7 +4,7 @@ import { ApplicationConfig } from '@nestjs/core';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { Request, Response } from 'express';
 import { requireAccess } from '../platform/access/index.js';
-import type { Caller } from '../platform/access/index.js';
+import type { AccessRule, Caller } from '../platform/access/index.js';
 import { DomainError } from '../platform/error/index.js';
 import type { Failure } from '../platform/error/index.js';
 import { envelope, whileConnected } from '../platform/http/index.js';
@@ -44,6 +44,12 @@ export class McpTools {
       const { name, title, description, annotations } = tool;
       return { name, title, description, annotations, inputSchema: this.schemaOf(tool) };
     });
+  }
+
+  /** The permissions that tools need: what clients of OAuth can ask for. */
+  permissions(): readonly string[] {
+    const needed = TOOLS.flatMap(({ route }) => permissionsOf(this.routes.route(route).rule));
+    return [...new Set(needed)].sort();
   }
 
   /** The tool of the name. undefined if there is none that the caller may use. */
@@ -126,6 +132,11 @@ export class McpTools {
     this.schemas.set(tool, schema);
     return schema;
   }
+}
+
+function permissionsOf(rule: AccessRule): readonly string[] {
+  if (rule.kind === 'permission') return [...rule.anyOf, ...(rule.also ? [rule.also] : [])];
+  return rule.kind === 'login' && rule.apiKey ? [rule.apiKey] : [];
 }
 
 function pathNames(route: string): string[] {

@@ -53,6 +53,9 @@ const ENDLESS = /^\/coding\/harness\/events\/stream(\?|$)/;
 /** A provider gets the HTTP status of a refusal. */
 const LOGOUTS = /^\/auth\/sso\/.*\/backchannel-logout$/;
 
+/** A client of OAuth gets the HTTP status and the error of a refusal. */
+const OAUTH = /^\/oauth\/(register|token|revoke)$/;
+
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
   'POST /v1/conversations': { metadata: {} },
@@ -89,6 +92,14 @@ const acceptedBodies: Record<string, object> = {
   'POST /auth/sso/:provider/connect': { returnTo: '/account', password: 'none' },
   'POST /auth/sso/:provider/disconnect': { password: 'none' },
   'POST /auth/sso/:provider/backchannel-logout': { logout_token: 'none' },
+  'POST /oauth/register': { redirect_uris: ['http://127.0.0.1/callback'] },
+  'POST /oauth/token': { grant_type: 'refresh_token', client_id: 'none', refresh_token: 'none' },
+  'POST /oauth/revoke': { token: 'none' },
+  'POST /oauth/consent': {
+    client_id: 'none',
+    redirect_uri: 'http://127.0.0.1/callback',
+    approve: false,
+  },
   'POST /auth/register': login({ password: PASSWORD }),
   'POST /scim/v2/Users': { userName: 'robust@example.com' },
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
@@ -207,6 +218,10 @@ async function outcome(session: Session, sent: Sent): Promise<Outcome> {
     if (REDIRECTS.test(sent.path) && statusCode === 302) return {};
     if (LOGOUTS.test(sent.path) && [400, 429].includes(statusCode)) {
       return result(text.startsWith('{"error":"invalid_request",') ? undefined : text);
+    }
+    if (OAUTH.test(sent.path)) {
+      const isTold = [400, 429].includes(statusCode) && /^\{"error":"\w+",/.test(text);
+      return result(isAccepted || isTold ? undefined : `HTTP ${statusCode} ${text}`);
     }
     const codes = /^\/(auth|media)\/|updatePwd$|\/second-factor/.test(sent.path)
       ? [...CODES, 500]

@@ -50,7 +50,14 @@ const publicRoutes: Record<string, string> = {
   'GET /auth/binding/:source': 'The same.',
   'GET /resource/oss/shared/:fileToken/:shownName':
     'Opens the one file that the signed address names; images show addresses without a sign-in.',
-  'GET /.well-known/oauth-protected-resource/mcp': 'Where POST /mcp is; the same for all.',
+  'GET /.well-known/oauth-protected-resource': 'Where POST /mcp is; the same for all.',
+  'GET /.well-known/oauth-protected-resource/mcp': 'The same.',
+  'GET /.well-known/oauth-authorization-server': 'Where to connect with it; the same for all.',
+  'POST /oauth/register':
+    'Stores nothing: the client id is what was registered; limited per address.',
+  'POST /oauth/token':
+    'Only a code or refresh token of 256 random bits is answered; refusals limited.',
+  'POST /oauth/revoke': 'Ends what the token allows, and answers nothing.',
   'GET /resource/sse/close':
     'Closes the streams of the caller that is sent along, and never fails.',
 };
@@ -509,6 +516,10 @@ describe('the OpenAPI document', () => {
         const own = responses?.['default']?.content?.['application/scim+json']?.schema;
         return JSON.stringify(own) !== '{"$ref":"#/components/schemas/ScimFailureView"}';
       }
+      if (/^\/oauth\/(register|token|revoke)$/.test(route.path)) {
+        const own = responses?.['default']?.content?.['application/json']?.schema;
+        return JSON.stringify(own) !== '{"$ref":"#/components/schemas/OAuthFailureView"}';
+      }
       if (route.path.endsWith('/backchannel-logout')) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
         return JSON.stringify(own) !== '{"$ref":"#/components/schemas/LogoutFailureView"}';
@@ -521,7 +532,9 @@ describe('the OpenAPI document', () => {
       return failure !== JSON.stringify({ $ref: `#/components/schemas/${expected}` });
     });
 
-    expect(wrong.map(({ key }) => key)).toEqual([
+    expect(wrong.map(({ key }) => key).sort()).toEqual([
+      'GET /.well-known/oauth-authorization-server',
+      'GET /.well-known/oauth-protected-resource',
       'GET /.well-known/oauth-protected-resource/mcp',
       'GET /health/live',
       'GET /health/ready',

@@ -46,7 +46,7 @@ export type Origin = (typeof ORIGINS)[number];
  */
 export function apiSurfaceOf({ path }: { readonly path: string }): ApiSurface {
   if (/^\/v1(beta)?(\/|$)/i.test(path)) return 'v1';
-  if (/^\/mcp\/?$/i.test(path)) return 'mcp';
+  if (/^\/mcp(\/gateway)?\/?$/i.test(path)) return 'mcp';
   return /^\/scim(\/|$)/i.test(path) ? 'scim' : 'rest';
 }
 

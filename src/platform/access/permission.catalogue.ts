@@ -97,7 +97,7 @@ const groups: readonly Group[] = [
   {
     name: 'API keys',
     prefix: 'system:apikey',
-    paths: ['/system/apikey'],
+    paths: ['/system/apikey', '/oauth/consent'],
     actions: ['list', 'query', 'add', 'edit', 'remove'],
     more: { others: 'Manage the API keys of other users and of service accounts' },
   },

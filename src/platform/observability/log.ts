@@ -38,7 +38,7 @@ const SECRETS_IN_TEXT: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)(\s+|%20)[\w.~+/=-]{8,}/gi, `$1 ${HIDDEN}`],
   [/((?:authorization|token|api[-_]?key|password|secret)=)[^&\s"'\\<>]+/gi, `$1${HIDDEN}`],
   // The id of an API key stays, which names the key.
-  [/\b(sk-plinth-[\da-f]{16})-[\w-]+/gi, `$1-${HIDDEN}`],
+  [/\b((?:sk|code|refresh)-plinth-[\da-f]{16})-[\w-]+/gi, `$1-${HIDDEN}`],
   // The signature of a file's address, which opens it without a sign-in.
   [/(\/resource\/oss\/shared\/[\d.]+\.)[\w-]{43}/g, `$1${HIDDEN}`],
   [/(\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/g, `$1${HIDDEN}@`],

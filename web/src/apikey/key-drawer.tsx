@@ -9,7 +9,7 @@ import { compacted, expanded } from '../administration/permissions';
 import { useMe } from '../app/me';
 import { Failure, RowsSkeleton } from '../ui/states';
 import { FormDrawer } from '../ui/form';
-import { KEY_LISTS } from './keys';
+import { isChangeable, KEY_LISTS } from './keys';
 import type { Scope } from './keys';
 
 interface Props {
@@ -49,7 +49,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
   const { t } = useTranslation('apikey');
   const { may } = useMe();
   const canEdit = apiKey
-    ? may('system:apikey:edit') && apiKey.state === 'active'
+    ? may('system:apikey:edit') && isChangeable(apiKey)
     : may('system:apikey:add');
   const permissions = useQuery({
     queryKey: ['api-keys', 'permissions'],
@@ -148,7 +148,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
       done={apiKey && t('saved')}
       onClose={onClose}
       valuesOf={valuesOf}
-      readOnly={!canEdit && t('mayNotEdit')}
+      readOnly={!canEdit && t(apiKey?.application ? 'applicationFixed' : 'mayNotEdit')}
     >
       <TextInput
         label={t('name')}

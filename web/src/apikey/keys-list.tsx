@@ -13,7 +13,7 @@ import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { KeyDrawer } from './key-drawer';
 import { KeyOnce } from './key-once';
-import { KEY_LISTS } from './keys';
+import { isChangeable, KEY_LISTS } from './keys';
 import type { Scope } from './keys';
 import { RotateDialog } from './rotate-dialog';
 
@@ -60,7 +60,21 @@ export function Keys({ scope, actions, children }: Props) {
         <KeyDrawer apiKey={apiKey} scope={scope} onCreated={setCreated} onClose={close} />
       )}
       columns={[
-        { id: 'name', title: t('name'), sort: true },
+        {
+          id: 'name',
+          title: t('name'),
+          sort: true,
+          cell: ({ name, application }) => (
+            <>
+              {name}
+              {application !== null && (
+                <Badge ml="xs" size="sm" variant="light" title={application}>
+                  {t('application')}
+                </Badge>
+              )}
+            </>
+          ),
+        },
         {
           id: 'prefix',
           title: t('prefix'),
@@ -121,7 +135,10 @@ export function Keys({ scope, actions, children }: Props) {
           id: 'expireTime',
           title: t('expires'),
           sort: 'expireTime',
-          cell: ({ expireTime }) => (expireTime ? <Time value={expireTime} /> : '–'),
+          cell: ({ expireTime, renewableUntil }) => {
+            const end = renewableUntil ?? expireTime;
+            return end ? <Time value={end} /> : '–';
+          },
         },
         {
           id: 'state',
@@ -133,10 +150,10 @@ export function Keys({ scope, actions, children }: Props) {
           ),
         },
       ]}
-      openLabel={({ state }) => t(canEdit && state === 'active' ? 'edit' : 'view')}
+      openLabel={(key) => t(canEdit && isChangeable(key) ? 'edit' : 'view')}
       rowActions={(key) =>
         canEdit &&
-        key.state === 'active' && (
+        isChangeable(key) && (
           <MenuItem icon={IconRefresh} onClick={() => setRotated(key)}>
             {t('rotate')}
           </MenuItem>

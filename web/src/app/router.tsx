@@ -53,6 +53,7 @@ const routes = root.addChildren([
     page('/', () => import('../home/home.page')),
     page('/account', () => import('../account/account.page')),
     page('/account/keys', () => import('../apikey/own-keys.page')),
+    page('/oauth/authorize', () => import('../apikey/authorize.page')),
 
     page('/chat', () => import('../chat/chat.page')),
     page('/chat/$sessionId', () => import('../chat/chat.page')),

@@ -15,6 +15,8 @@ export const apikey = {
     '一个用户最多可以有 {0} 个 API 密钥。请先吊销一个。',
   'The API key has been revoked or has expired and cannot be changed. Create a new one.':
     'API 密钥已被吊销或已过期，不能更改。请创建新的密钥。',
+  'The API key belongs to a connected application and cannot be changed. Revoke it and connect the application again.':
+    '此 API 密钥属于已连接的应用，不能更改。请吊销它并重新连接该应用。',
   'API keys can be created and changed only by users who are signed in. Sign in instead.':
     '只有登录的用户才能创建和更改 API 密钥。请登录后操作。',
   'You work in another tenant than your own. Switch back to create a key for yourself.':

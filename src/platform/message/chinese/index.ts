@@ -24,6 +24,7 @@ import { chat } from './chat.js';
 import { harness } from './harness.js';
 import { compatibleApi } from './compatible-api.js';
 import { mcpServer } from './mcp-server.js';
+import { oauth } from './oauth.js';
 import { compat } from './compat.js';
 
 /** The texts by the folder that has a template first; test/architecture/messages.spec.ts compares them with the sources. */
@@ -54,6 +55,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   harness,
   compatibleApi,
   mcpServer,
+  oauth,
   compat,
 ];
 
