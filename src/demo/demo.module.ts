@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { DynamicModule, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import type { DynamicModule, OnApplicationBootstrap } from '@nestjs/common';
 import type { Config } from '../platform/config/index.js';
 import { inTenant } from '../platform/database/index.js';
 import { AgentModule } from '../agent/index.js';
@@ -14,7 +14,7 @@ import { DemoSimulator } from './demo.simulator.js';
 
 /** The offline demo: simulated model services, so that a first start can chat without network or keys. */
 @Module({})
-export class DemoModule implements OnApplicationBootstrap, OnModuleInit {
+export class DemoModule implements OnApplicationBootstrap {
   constructor(
     private readonly simulator: DemoSimulator,
     private readonly seed: DemoSeed,
@@ -39,13 +39,8 @@ export class DemoModule implements OnApplicationBootstrap, OnModuleInit {
     ];
   }
 
-  /** Runs before anything is created: the start can be repeated when the configuration is right. */
-  onModuleInit(): void {
-    this.simulator.requireAllowed();
-  }
-
   async onApplicationBootstrap(): Promise<void> {
-    const url = await this.simulator.start();
+    const url = await this.simulator.url;
     await inTenant(DEMO_TENANT, () => this.seed.apply(url));
   }
 }

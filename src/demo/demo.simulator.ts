@@ -25,27 +25,19 @@ export class DemoSimulator implements OnApplicationShutdown {
   private readonly logger = new Logger('Demo');
   private child: ChildProcess | undefined;
   private stopping = false;
+  /** Its address once it listens. */
+  readonly url: Promise<string>;
 
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly http: OutboundHttp,
-  ) {}
-
-  /** ConfigError if the models of the demo may not be called where the simulator listens. */
-  requireAllowed(): void {
-    try {
-      this.http.assertAddressAllowed(`http://${HOST}`);
-    } catch (error) {
-      if (!(error instanceof ForbiddenAddressError)) throw error;
-      const hosts = [...this.config.allowedPrivateHosts, HOST].join(',');
-      throw new ConfigError(
-        `The offline demo calls its simulated models at ${HOST}, which ALLOW_PRIVATE_MODEL_HOSTS does not allow. Set ALLOW_PRIVATE_MODEL_HOSTS=${hosts}, or set DEMO=off.`,
-      );
-    }
+  /** Starts it, so that it is ready when the database is. ConfigError if its models may not be called where it listens. */
+  constructor(@Inject(CONFIG) config: Config, http: OutboundHttp) {
+    requireAllowed(config, http);
+    this.url = this.start();
+    // The failure is that of the bootstrap, which waits for the address.
+    this.url.catch(() => undefined);
   }
 
-  /** Starts it and returns its address. Uses any free port when its own is in use. */
-  async start(): Promise<string> {
+  /** Uses any free port when its own is in use. */
+  private async start(): Promise<string> {
     return (await this.startOn(PORT)) ?? (await this.startOn(0)) ?? this.fail();
   }
 
@@ -90,6 +82,18 @@ export class DemoSimulator implements OnApplicationShutdown {
   private fail(): never {
     throw new ConfigError(
       'The simulator of the offline demo did not start. Set DEMO=off to start without it.',
+    );
+  }
+}
+
+function requireAllowed({ allowedPrivateHosts }: Config, http: OutboundHttp): void {
+  try {
+    http.assertAddressAllowed(`http://${HOST}`);
+  } catch (error) {
+    if (!(error instanceof ForbiddenAddressError)) throw error;
+    const hosts = [...allowedPrivateHosts, HOST].join(',');
+    throw new ConfigError(
+      `The offline demo calls its simulated models at ${HOST}, which ALLOW_PRIVATE_MODEL_HOSTS does not allow. Set ALLOW_PRIVATE_MODEL_HOSTS=${hosts}, or set DEMO=off.`,
     );
   }
 }
