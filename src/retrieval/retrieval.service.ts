@@ -283,7 +283,7 @@ export class RetrievalService {
   ): Promise<KeywordHit[]> {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     const options = { signal, fragmentIds, attachmentIds };
-    return (await this.keywords.search(scope, query, limit, options)).hits;
+    return this.keywords.search(scope, query, limit, options);
   }
 
   /** Adds to what the keyword channel has found the words by which it did, as the fragments have them. */

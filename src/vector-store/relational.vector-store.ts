@@ -5,6 +5,7 @@ import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-
 import { PgvectorRepository } from './vector.repository.js';
 import type { LargeSet, VectorIndex, VectorTable } from './vector.repository.js';
 import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { orderedHits } from './exact/vector-memory.js';
 
 /** Limits of one statement: at most 2 MiB, so that the embedded store with its one connection stays responsive. */
@@ -103,6 +104,13 @@ const MIN_INDEXED_NUMBERS = 30_000_000;
 const VECTORS_PER_LIST = 1_000;
 
 /**
+ * How long a process may search as before an index was built or dropped by another one: exactly, or with the number of lists
+ * of its predecessor. Asking the catalogue at every search takes a tenth of it.
+ */
+const LISTS_TTL_MS = 60_000;
+const MAX_CACHED_LISTS = 10_000;
+
+/**
  * Vectors in the relational store with the extension pgvector, any version. A search scans all vectors of the base: it is
  * exact and needs no upkeep. A large base gets an index of its own where pgvector 0.8 runs, because a scan takes time by the
  * number of vectors; it finds nearly all of the nearest (docs/decisions/0051-vector-index-of-large-bases.md).
@@ -111,6 +119,11 @@ const VECTORS_PER_LIST = 1_000;
 export class PgvectorVectorStore extends RelationalVectorStore {
   override readonly code = 'pgvector';
   private readonly logger = new Logger(PgvectorVectorStore.name);
+  /** Numbers of lists by base and dimension; 0 without an index. */
+  private readonly lists = new LRUCache<string, number>({
+    max: MAX_CACHED_LISTS,
+    ttl: LISTS_TTL_MS,
+  });
 
   constructor(protected override readonly vectors: PgvectorRepository) {
     super();
@@ -138,13 +151,22 @@ export class PgvectorVectorStore extends RelationalVectorStore {
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     return this.call(msg`search vectors`, signal, async () => {
-      const lists = await this.vectors.listsOf(scope, query.vector.length);
+      const lists = await this.listsOf(scope, query.vector.length);
       const hits =
-        lists === undefined
+        lists === 0
           ? await this.vectors.nearest(scope, query)
           : await this.vectors.nearestByIndex(scope, query, probesOf(lists));
       return orderedHits(hits, query);
     });
+  }
+
+  private async listsOf(scope: VectorScope, dimension: number): Promise<number> {
+    const key = `${scope.knowledgeId} ${dimension}`;
+    const cachedLists = this.lists.get(key);
+    if (cachedLists !== undefined) return cachedLists;
+    const lists = (await this.vectors.listsOf(scope, dimension)) ?? 0;
+    this.lists.set(key, lists);
+    return lists;
   }
 
   /**
@@ -172,6 +194,7 @@ export class PgvectorVectorStore extends RelationalVectorStore {
         await this.vectors.dropIndex(run, index);
       }
     });
+    this.lists.clear();
   }
 }
 

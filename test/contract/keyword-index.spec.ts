@@ -58,7 +58,7 @@ async function storeNew(base: KnowledgeScope, texts: readonly string[]): Promise
 }
 
 async function idsFor(base: KnowledgeScope, query: string): Promise<number[]> {
-  const { hits } = await index.search(base, query, 100);
+  const hits = await index.search(base, query, 100);
   return hits.map(({ fragmentId }) => fragmentId);
 }
 
@@ -90,9 +90,8 @@ describe('texts in many languages', () => {
   });
 
   it.each(sampleQuestions)('"$question" finds $best', async ({ question, best }) => {
-    const { hits, total } = await index.search(base, question, 10);
+    const hits = await index.search(base, question, 10);
     expect(hits.map(({ fragmentId }) => names.get(fragmentId))[0]).toBe(best);
-    expect(total).toBeGreaterThanOrEqual(hits.length);
   });
 });
 
@@ -116,12 +115,11 @@ describe('a search', () => {
       'The harbour is closed in winter.',
       'Nothing of the kind.',
     ]);
-    const { hits, total } = await index.search(base, 'yellow harbours quickly', 10);
+    const hits = await index.search(base, 'yellow harbours quickly', 10);
     expect(hits).toEqual([
       { fragmentId: both, score: expect.any(Number), terms: ['yellow', 'harbours'] },
       { fragmentId: one, score: expect.any(Number), terms: ['harbours'] },
     ]);
-    expect(total).toBe(2);
   });
 
   it('finds the given fragments only, with the scores that they have among all', async () => {
@@ -130,12 +128,9 @@ describe('a search', () => {
     const [one = 0, two = 0, , four = 0] = await storeNew(base, texts);
     const all = await index.search(base, 'red boat', 10);
     const some = await index.search(base, 'red boat', 10, { fragmentIds: [four, two, one] });
-    expect(some.hits).toEqual(all.hits.filter(({ fragmentId }) => [one, two].includes(fragmentId)));
-    expect(some.total).toBe(2);
-    expect(await index.search(base, 'red', 10, { fragmentIds: [] })).toEqual({
-      hits: [],
-      total: 0,
-    });
+    expect(some).toEqual(all.filter(({ fragmentId }) => [one, two].includes(fragmentId)));
+    expect(some).toHaveLength(2);
+    expect(await index.search(base, 'red', 10, { fragmentIds: [] })).toEqual([]);
   });
 
   it('finds the best of chosen documents alike, whether they have few fragments or many', async () => {
@@ -156,7 +151,7 @@ describe('a search', () => {
     );
     const search = async (): Promise<number[]> => {
       const options = { attachmentIds: [red.attachmentId] };
-      const { hits } = await index.search(base, 'red boat', 5, options);
+      const hits = await index.search(base, 'red boat', 5, options);
       return hits.map(({ fragmentId }) => fragmentId);
     };
     const few = await search();
@@ -205,16 +200,15 @@ describe('a search', () => {
   it.each(['', '  ', '?!', '🙂', "\u0000'; --"])('finds nothing for %j', async (query) => {
     const base = await makeBase();
     await storeNew(base, ['Some text.']);
-    expect(await index.search(base, query, 10)).toEqual({ hits: [], total: 0 });
+    expect(await index.search(base, query, 10)).toEqual([]);
   });
 
   it('answers at most as many as asked for, equal ones in the order of their ids', async () => {
     const base = await makeBase();
     const first = await storeNew(base, ['red brick', 'red brick', 'red brick']);
     const second = await storeNew(base, ['red brick', 'red brick', 'blue brick']);
-    const { hits, total } = await index.search(base, 'red', 4);
+    const hits = await index.search(base, 'red', 4);
     expect(hits.map(({ fragmentId }) => fragmentId)).toEqual([...first, ...second].slice(0, 4));
-    expect(total).toBe(5);
   });
 
   it('stays within its knowledge base', async () => {
@@ -380,7 +374,7 @@ describe('a document in the index', () => {
     await index.replaceAttachment(scope, fragments);
     counting = false;
     expect(atTake).toBeGreaterThan(atHold);
-    expect((await index.search(scope, 'term7', 10)).total).toBe(fragments.length);
+    expect(await index.search(scope, 'term7', fragments.length + 1)).toHaveLength(fragments.length);
   });
 
   it('rolls back with the transaction around it', async () => {
@@ -415,8 +409,7 @@ describe('a document in the index', () => {
       Promise.all(documents.map((scope) => store(scope, [`shared words of round ${round}`]))),
     );
     await Promise.all(rounds);
-    const { hits, total } = await index.search(base, 'shared', 100);
-    expect([hits.length, total]).toEqual([12, 12]);
+    expect(await index.search(base, 'shared', 100)).toHaveLength(12);
     for (const scope of documents) await index.removeAttachment(scope);
     expect(await rowsOf(base)).toEqual([0, 0, 0]);
   });
@@ -457,9 +450,9 @@ describe('the index', () => {
         for (const one of steps) await take(one, model[one.document]);
         const fragments = model.flatMap(({ texts }) => [...texts]);
         for (const query of [[1], [2, 3], [1, 4, 7, 12]]) {
-          const { hits, total } = await index.search(base, query.join(' '), 5_000);
+          const hits = await index.search(base, query.join(' '), 5_000);
           const expected = bm25(fragments, query);
-          expect(total).toBe(expected.length);
+          expect(hits).toHaveLength(expected.length);
           const found = hits.map(({ fragmentId, score }) => [fragmentId, score] as const);
           expect(ranked(found)).toEqual(ranked(expected));
           hits.forEach(({ score }, at) => expect(score).toBeCloseTo(expected[at]?.[1] ?? -1, 9));

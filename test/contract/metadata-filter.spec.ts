@@ -183,11 +183,11 @@ describe('filters by metadata', () => {
         });
       }
     }
-    const { hits: all } = await keywords.search(scope, 'red boats', 1_000);
+    const all = await keywords.search(scope, 'red boats', 1_000);
     expect(all).toHaveLength(DOCUMENTS * FRAGMENTS);
     for (const [place, filter] of asked.entries()) {
       const options = { attachmentIds: chosen[place] };
-      const { hits } = await keywords.search(scope, 'red boats', LIMIT, options);
+      const hits = await keywords.search(scope, 'red boats', LIMIT, options);
       expect(hits).toEqual(afterwards(all, filter));
     }
     expect(standIn.wrong).toEqual([]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PgvectorRepository } from '../../src/vector-store/vector.repository.js';
 import { PgvectorVectorStore } from '../../src/vector-store/relational.vector-store.js';
 import type { VectorEntry, VectorHit, VectorScope } from '../../src/vector-store/index.js';
@@ -58,6 +58,10 @@ describe('the vector index of a large base', () => {
     const exact = await Promise.all(
       QUESTIONS.map((vector) => vectors.nearest(large, { vector, limit: 20 })),
     );
+    const byIndex = jest.spyOn(vectors, 'nearestByIndex');
+    const ofCatalogue = jest.spyOn(vectors, 'listsOf');
+    await store.search(large, { vector: unitVector(DIMENSION, 1), limit: 20 }, signal);
+    expect(byIndex).not.toHaveBeenCalled();
     await store.maintain(LARGE);
     expect(await lists()).toEqual([[large.knowledgeId, DIMENSION, 5]]);
 
@@ -72,6 +76,9 @@ describe('the vector index of a large base', () => {
         shared += 1;
       }
     }
+    expect(byIndex).toHaveBeenCalledTimes(QUESTIONS.length);
+    // Once before the index was built, and once after it.
+    expect(ofCatalogue).toHaveBeenCalledTimes(2);
     // Random vectors have no clusters: three of five lists hold far fewer of the nearest than those of texts do.
     expect(shared / (20 * QUESTIONS.length)).toBeGreaterThan(0.7);
   });

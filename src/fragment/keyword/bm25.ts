@@ -39,13 +39,6 @@ export interface KeywordHit {
   readonly terms: string[];
 }
 
-export interface KeywordResult {
-  /** Best first; equal scores in the order of their ids. */
-  readonly hits: KeywordHit[];
-  /** Number of fragments that have at least one of the words; of the whole base where many documents were chosen. */
-  readonly total: number;
-}
-
 /** Saturation of repetitions in a fragment. */
 const K1 = 1.2;
 /** Weight of another spelling in a base that has the word as spelled in the question. */
@@ -62,120 +55,107 @@ const WORDS_PER_K3 = 10;
 
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
- * frequency, which is never negative. Fragments need not have all of the words. With `among` only these are found; how rare
- * a word is depends on the whole corpus. docs/decisions/0043-words-as-written.md has what is new here: other spellings and
- * joined words.
+ * frequency, which is never negative. Fragments need not have all of the words; the best come first, equal scores in the
+ * order of their ids. With `among` only these are found; how rare a word is depends on the whole corpus.
+ * docs/decisions/0043-words-as-written.md has what is new here: other spellings and joined words.
  */
 export function rank(
   { words, joined }: FoundQuestion,
   corpus: Corpus,
   limit: number,
   among?: ReadonlySet<number>,
-): KeywordResult {
+): KeywordHit[] {
   const all = [...words, ...joined];
-  const bytes = all.flatMap(({ postings, similar }) => [...postings, ...similar]);
-  const numbers = new FragmentNumbers(sum(bytes.map(mostIn)));
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
   const length = sum(words.map(({ frequency }) => frequency));
   const k3 = Math.min(MAX_K3, Math.max(MIN_K3, length / WORDS_PER_K3));
-  const occurrences = all.map(({ postings, similar }) =>
-    [postings, similar].map((form) => occurrencesOf(form, numbers)),
-  );
-  const best = new Accumulator(numbers.count);
-  const gains = occurrences.map(([exact = NONE, similar = NONE], at) => {
-    const weighing = { ...corpus, averageLength, k3, queryFrequency: all[at]?.frequency ?? 1 };
+  const gainsOfAll = all.map(({ postings, similar, frequency: queryFrequency }) => {
+    const weighing = { ...corpus, averageLength, k3, queryFrequency };
+    const exact = gainsOf(postings, weighing);
     const weight = exact.count > 0 ? OTHER_SPELLING : 1;
-    return best.bestOf(gainsOf(exact, weighing), gainsOf(similar, { ...weighing, weight }));
+    return bestForm(exact, gainsOf(similar, { ...weighing, weight }));
   });
-  const scores = new Float64Array(numbers.count);
-  for (const { count, numbers: having, gains: gained } of gains.slice(0, words.length)) {
-    for (let at = 0; at < count; at += 1) {
-      const number = having[at] ?? 0;
-      scores[number] = (scores[number] ?? 0) + (gained[at] ?? 0);
-    }
-  }
+  const { fragments, gains } = candidatesOf(gainsOfAll, words.length, limit, among);
+  // In the order of the question, so that equal sums are rounded equally.
+  const scores = new Float64Array(fragments.count);
+  for (const word of gains.slice(0, words.length)) add(scores, word);
   addJoined(scores, joined, gains, words.length);
-  const wanted = among && ((number: number): boolean => among.has(numbers.idOf(number)));
-  const top = bestOf(scores, limit, numbers, wanted);
-  const matched = wordsOf(top, all, gains);
-  const hits = top.map((number) => ({
-    fragmentId: numbers.idOf(number),
+  const top = bestOf(scores, limit, fragments);
+  const terms = wordsOf(top, all, gains, fragments.count);
+  return top.map((number, index) => ({
+    fragmentId: fragments.idOf(number),
     score: scores[number] ?? 0,
-    terms: matched.get(number) ?? [],
+    terms: terms[index] ?? [],
   }));
-  return {
-    hits,
-    total: wanted ? scores.filter((_, number) => wanted(number)).length : scores.length,
-  };
 }
+
+/** Ids of a page: those of a document follow each other. */
+const PAGE = 256;
 
 /**
  * Numbers fragments from 0 on, in the order in which they are met, so that what is known of them can be kept in arrays: a
- * Map of 100,000 scores takes three times as long. Open addressing; the ids of a document follow each other, and 16 of them
- * are kept side by side.
+ * Map of 100,000 scores takes three times as long. Postings have ids in ascending order, so the next one is mostly in the
+ * same page of a table, which is read in a tenth of the time of a hash table.
  */
 class FragmentNumbers {
-  /** Fragment number plus 1 by place; 0 for an empty place. */
-  private readonly places: Int32Array;
-  private readonly ids: Float64Array;
+  /** Where the pages are in `numbers`, by id divided by their size. */
+  private readonly pages = new Map<number, number>();
+  /** Fragment number plus 1; 0 for an id without one. */
+  private numbers = new Int32Array(16 * PAGE);
+  private ids = new Float64Array(1_024);
+  private page = -1;
+  private pageStart = -1;
   count = 0;
 
-  constructor(most: number) {
-    this.places = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 16)));
-    this.ids = new Float64Array(most);
-  }
-
+  /** The number of the fragment, which gets one if it has none. */
   of(id: number): number {
-    const last = this.places.length - 1;
-    let place = ((Math.imul(id >>> 4, 0x9e3779b1) << 4) | (id & 15)) & last;
-    for (; ; place = (place + 1) & last) {
-      const next = this.places[place] ?? 0;
-      if (next === 0) break;
-      if (this.ids[next - 1] === id) return next - 1;
-    }
+    if (!this.turnTo(id)) this.addPage();
+    const place = this.placeOf(id);
+    const existing = this.numbers[place] ?? 0;
+    if (existing > 0) return existing - 1;
+    if (this.count === this.ids.length)
+      this.ids = grown(this.ids, new Float64Array(2 * this.count));
     this.ids[this.count] = id;
     this.count += 1;
-    this.places[place] = this.count;
+    this.numbers[place] = this.count;
     return this.count - 1;
+  }
+
+  /** The number of the fragment; -1 if it has none. */
+  find(id: number): number {
+    return this.turnTo(id) ? (this.numbers[this.placeOf(id)] ?? 0) - 1 : -1;
   }
 
   idOf(number: number): number {
     return this.ids[number] ?? 0;
   }
-}
 
-/** Occurrences of a word: the fragments that have it, how often, and their lengths. */
-interface Occurrences {
-  readonly count: number;
-  readonly numbers: Int32Array;
-  readonly frequencies: Float64Array;
-  readonly lengths: Float64Array;
-}
-
-/** Each fragment once, although it may have a word by several stems. */
-function occurrencesOf(postings: readonly Buffer[], fragments: FragmentNumbers): Occurrences {
-  const most = sum(postings.map(mostIn));
-  const numbers = new Int32Array(most);
-  const frequencies = new Float64Array(most);
-  const lengths = new Float64Array(most);
-  const places = postings.length > 1 ? new Map<number, number>() : undefined;
-  let count = 0;
-  for (const bytes of postings) {
-    readPostings(bytes, (fragmentId, frequency, length) => {
-      const number = fragments.of(fragmentId);
-      const place = places?.get(number);
-      if (place !== undefined) {
-        frequencies[place] = (frequencies[place] ?? 0) + frequency;
-        return;
-      }
-      places?.set(number, count);
-      numbers[count] = number;
-      frequencies[count] = frequency;
-      lengths[count] = length;
-      count += 1;
-    });
+  /** Whether there is a page for the id. */
+  private turnTo(id: number): boolean {
+    const page = Math.floor(id / PAGE);
+    if (page !== this.page) {
+      this.page = page;
+      this.pageStart = this.pages.get(page) ?? -1;
+    }
+    return this.pageStart >= 0;
   }
-  return { count, numbers, frequencies, lengths };
+
+  private placeOf(id: number): number {
+    return this.pageStart + (id - this.page * PAGE);
+  }
+
+  private addPage(): void {
+    this.pageStart = this.pages.size * PAGE;
+    this.pages.set(this.page, this.pageStart);
+    const { length } = this.numbers;
+    if (this.pageStart < length) return;
+    this.numbers = grown(this.numbers, new Int32Array(2 * length));
+  }
+}
+
+function grown<Values extends Int32Array | Float64Array>(values: Values, space: Values): Values {
+  space.set(values);
+  return space;
 }
 
 interface Weighing extends Corpus {
@@ -187,71 +167,164 @@ interface Weighing extends Corpus {
   readonly queryFrequency: number;
 }
 
-/** Scores that one word, or several words as one, add to fragments. */
+/** Scores that one word, or several words as one, add to fragments, each of which comes once. */
 interface Gains {
+  readonly count: number;
+  readonly ids: Float64Array;
+  readonly gains: Float64Array;
+  /** The largest of the gains. */
+  readonly most: number;
+}
+
+function gainsOf(
+  postings: readonly Buffer[],
+  { fragments, averageLength, k3, queryFrequency, weight = 1 }: Weighing,
+): Gains {
+  const { count, ids, gains } = saturated(postings, averageLength);
+  const among = Math.max(fragments, count);
+  const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
+  const factor = (weight * rarity * (queryFrequency * (k3 + 1))) / (queryFrequency + k3);
+  let most = 0;
+  for (let at = 0; at < count; at += 1) {
+    const gain = factor * (gains[at] ?? 0);
+    gains[at] = gain;
+    if (gain > most) most = gain;
+  }
+  return { count, ids, gains, most };
+}
+
+/** What the repetitions of a word say of fragments of their lengths, before its rarity. */
+function saturated(postings: readonly Buffer[], averageLength: number): Omit<Gains, 'most'> {
+  const size = sum(postings.map(mostIn));
+  const ids = new Float64Array(size);
+  const gains = new Float64Array(size);
+  const saturation = (frequency: number, length: number): number =>
+    (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / averageLength));
+  let count = 0;
+  const [only] = postings;
+  if (only && postings.length === 1) {
+    readPostings(only, (fragmentId, frequency, length) => {
+      ids[count] = fragmentId;
+      gains[count] = saturation(frequency, length);
+      count += 1;
+    });
+    return { count, ids, gains };
+  }
+  // A fragment may have a word by several stems.
+  const fragments = new FragmentNumbers();
+  const lengths = new Float64Array(size);
+  for (const bytes of postings) {
+    readPostings(bytes, (fragmentId, frequency, length) => {
+      const number = fragments.of(fragmentId);
+      ids[number] = fragmentId;
+      gains[number] = (gains[number] ?? 0) + frequency;
+      lengths[number] = length;
+    });
+  }
+  ({ count } = fragments);
+  for (let at = 0; at < count; at += 1) gains[at] = saturation(gains[at] ?? 0, lengths[at] ?? 0);
+  return { count, ids, gains };
+}
+
+/** The gains by the form of the word that says most of each fragment. */
+function bestForm(one: Gains, other: Gains): Gains {
+  if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
+  const fragments = new FragmentNumbers();
+  const ids = new Float64Array(one.count + other.count);
+  const gains = new Float64Array(one.count + other.count);
+  for (const form of [one, other]) {
+    for (let at = 0; at < form.count; at += 1) {
+      const id = form.ids[at] ?? 0;
+      const number = fragments.of(id);
+      ids[number] = id;
+      gains[number] = Math.max(gains[number] ?? 0, form.gains[at] ?? 0);
+    }
+  }
+  return { count: fragments.count, ids, gains, most: Math.max(one.most, other.most) };
+}
+
+/** The gains of candidates, by their numbers. */
+interface CandidateGains {
   readonly count: number;
   readonly numbers: Int32Array;
   readonly gains: Float64Array;
 }
 
-function gainsOf(
-  { count, numbers, frequencies, lengths }: Occurrences,
-  { fragments, averageLength, k3, queryFrequency, weight = 1 }: Weighing,
-): Gains {
-  const among = Math.max(fragments, count);
-  const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
-  const factor = (weight * rarity * (queryFrequency * (k3 + 1))) / (queryFrequency + k3);
-  const gains = new Float64Array(count);
-  for (let at = 0; at < count; at += 1) {
-    const frequency = frequencies[at] ?? 0;
-    const damping = K1 * (1 - B + (B * (lengths[at] ?? 0)) / averageLength);
-    gains[at] = (factor * (frequency * (K1 + 1))) / (frequency + damping);
-  }
-  return { count, numbers, gains };
-}
-
-const NONE: Occurrences = {
+const NO_GAINS: CandidateGains = {
   count: 0,
   numbers: new Int32Array(),
-  frequencies: new Float64Array(),
-  lengths: new Float64Array(),
+  gains: new Float64Array(),
 };
 
-const NO_GAINS: Gains = { count: 0, numbers: new Int32Array(), gains: new Float64Array() };
+/** Keeps a sum apart from one that differs by rounding alone. */
+const MARGIN = 1 - 1e-9;
 
-/** The gains by the form of the word that says most of each fragment. */
-class Accumulator {
-  /** Place among the gains plus 1, by fragment number; 0 for none. Empty between two calls. */
-  private readonly places: Int32Array;
-
-  constructor(count: number) {
-    this.places = new Int32Array(count);
-  }
-
-  bestOf(one: Gains, other: Gains): Gains {
-    if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
-    const forms = [one, other];
-    const most = one.count + other.count;
-    const numbers = new Int32Array(most);
-    const gains = new Float64Array(most);
-    let count = 0;
-    for (const form of forms) {
-      for (let at = 0; at < form.count; at += 1) {
-        const number = form.numbers[at] ?? 0;
-        const gain = form.gains[at] ?? 0;
-        const place = (this.places[number] ?? 0) - 1;
-        if (place >= 0) {
-          gains[place] = Math.max(gains[place] ?? 0, gain);
-          continue;
-        }
-        numbers[count] = number;
-        gains[count] = gain;
-        count += 1;
-        this.places[number] = count;
-      }
+/**
+ * The fragments that can be among the best, and what each word adds to them, by MaxScore (Turtle and Flood, "Query evaluation:
+ * strategies and optimizations", 1995): the words that add most come first. Once the others together add less than the best
+ * have already, a fragment that has only others is none of the best. Those are the frequent ones, with most of the postings.
+ */
+function candidatesOf(
+  all: readonly Gains[],
+  wordCount: number,
+  limit: number,
+  among?: ReadonlySet<number>,
+): { fragments: FragmentNumbers; gains: readonly CandidateGains[] } {
+  const fragments = new FragmentNumbers();
+  for (const id of among ?? []) fragments.of(id);
+  const gains = all.map(() => NO_GAINS);
+  const place = (at: number, canAdd: boolean): CandidateGains => {
+    const word = all[at];
+    const placed = word ? placedIn(fragments, word, canAdd) : NO_GAINS;
+    gains[at] = placed;
+    return placed;
+  };
+  // What joined words add depends on other words, so each of their fragments is a candidate.
+  for (let at = wordCount; at < all.length; at += 1) place(at, among === undefined);
+  const order = [...all.keys()]
+    .slice(0, wordCount)
+    .sort((a, b) => (all[b]?.most ?? 0) - (all[a]?.most ?? 0));
+  const scores = new Float64Array(sum(all.map(({ count }) => count)));
+  let isOpen = among === undefined;
+  for (const [done, at] of order.entries()) {
+    const others = order.slice(done);
+    // Reading the scores of all candidates pays where more fragments would be added.
+    if (isOpen && (all[at]?.count ?? 0) > fragments.count) {
+      const best = bestOf(scores.subarray(0, fragments.count), limit, fragments);
+      const least = best.length < limit ? 0 : (scores[best.at(-1) ?? 0] ?? 0);
+      isOpen = sum(others.map((other) => all[other]?.most ?? 0)) >= least * MARGIN;
     }
-    for (let at = 0; at < count; at += 1) this.places[numbers[at] ?? 0] = 0;
-    return { count, numbers, gains };
+    const placed = place(at, isOpen);
+    if (isOpen) add(scores, placed);
+  }
+  return { fragments, gains };
+}
+
+/** The gains of those fragments that have a number; the others get one where `canAdd`. */
+function placedIn(
+  fragments: FragmentNumbers,
+  { count, ids, gains }: Gains,
+  canAdd: boolean,
+): CandidateGains {
+  const most = canAdd ? count : Math.min(count, fragments.count);
+  const numbers = new Int32Array(most);
+  const placedGains = new Float64Array(most);
+  let placed = 0;
+  for (let at = 0; at < count; at += 1) {
+    const id = ids[at] ?? 0;
+    const number = canAdd ? fragments.of(id) : fragments.find(id);
+    if (number < 0) continue;
+    numbers[placed] = number;
+    placedGains[placed] = gains[at] ?? 0;
+    placed += 1;
+  }
+  return { count: placed, numbers, gains: placedGains };
+}
+
+function add(scores: Float64Array, { count, numbers, gains }: CandidateGains): void {
+  for (let at = 0; at < count; at += 1) {
+    const number = numbers[at] ?? 0;
+    scores[number] = (scores[number] ?? 0) + (gains[at] ?? 0);
   }
 }
 
@@ -262,7 +335,7 @@ class Accumulator {
 function addJoined(
   scores: Float64Array,
   joined: readonly FoundJoined[],
-  gains: readonly Gains[],
+  gains: readonly CandidateGains[],
   words: number,
 ): void {
   if (joined.length === 0) return;
@@ -291,7 +364,10 @@ function addJoined(
 }
 
 /** Subtracts the gains from the values above 0. */
-function subtract(values: Float64Array, { count, numbers, gains }: Gains = NO_GAINS): void {
+function subtract(
+  values: Float64Array,
+  { count, numbers, gains }: CandidateGains = NO_GAINS,
+): void {
   for (let at = 0; at < count; at += 1) {
     const number = numbers[at] ?? 0;
     const value = values[number] ?? 0;
@@ -312,19 +388,15 @@ function groupsOf(joined: readonly FoundJoined[]): number[][] {
   return groups.map(({ places }) => places);
 }
 
-/** The numbers of the best, best first. Keeps no more than twice the limit at a time. */
-function bestOf(
-  scores: Float64Array,
-  limit: number,
-  fragments: FragmentNumbers,
-  wanted?: (number: number) => boolean,
-): number[] {
+/** The numbers of the best with a score above 0, best first. Keeps no more than twice the limit at a time. */
+function bestOf(scores: Float64Array, limit: number, fragments: FragmentNumbers): number[] {
   const order = (one: number, other: number): number =>
     (scores[other] ?? 0) - (scores[one] ?? 0) || fragments.idOf(one) - fragments.idOf(other);
   let best: number[] = [];
   let least = 0;
-  for (const [number, score] of scores.entries()) {
-    if (score < least || wanted?.(number) === false) continue;
+  for (let number = 0; number < scores.length; number += 1) {
+    const score = scores[number] ?? 0;
+    if (score <= 0 || score < least) continue;
     best.push(number);
     if (best.length < limit * 2) continue;
     best = best.sort(order).slice(0, limit);
@@ -333,15 +405,22 @@ function bestOf(
   return best.sort(order).slice(0, limit);
 }
 
+/** The words that each of the best has, in the order of the question. */
 function wordsOf(
   best: readonly number[],
   matchedWords: readonly MatchedWord[],
-  gains: readonly Gains[],
-): ReadonlyMap<number, string[]> {
-  const words = new Map(best.map((number): [number, string[]] => [number, []]));
-  for (const [at, { count, numbers }] of gains.entries()) {
-    const { word = '' } = matchedWords[at] ?? {};
-    for (const number of numbers.subarray(0, count)) words.get(number)?.push(word);
+  gains: readonly CandidateGains[],
+  candidates: number,
+): string[][] {
+  const words = best.map((): string[] => []);
+  const ranks = new Int32Array(candidates);
+  for (const [index, number] of best.entries()) ranks[number] = index + 1;
+  for (const [place, { count, numbers }] of gains.entries()) {
+    const { word = '' } = matchedWords[place] ?? {};
+    for (let at = 0; at < count; at += 1) {
+      const rankOf = ranks[numbers[at] ?? 0] ?? 0;
+      if (rankOf > 0) words[rankOf - 1]?.push(word);
+    }
   }
   return words;
 }
@@ -379,18 +458,32 @@ type Visit = (fragmentId: number, frequency: number, length: number) => void;
 
 /** Calls `visit` for each posting, in the order in which they were packed. */
 export function readPostings(bytes: Buffer, visit: Visit): void {
-  let at = 0;
-  const next = (): number => {
-    let number = 0;
+  const numbers = new PackedNumbers(bytes);
+  while (numbers.at < bytes.length) visit(numbers.next(), numbers.next(), numbers.next());
+}
+
+class PackedNumbers {
+  private readonly bytes: Buffer;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  next(): number {
+    const { bytes } = this;
+    let { at } = this;
+    let byte = bytes[at] ?? 0;
+    let number = byte & 127;
     // Ids exceed the 32 bits that shifting works on.
-    for (let weight = 1; ; weight *= 128) {
-      const byte = bytes[at] ?? 0;
+    for (let weight = 128; byte >= 128; weight *= 128) {
       at += 1;
+      byte = bytes[at] ?? 0;
       number += (byte & 127) * weight;
-      if (byte < 128) return number;
     }
-  };
-  while (at < bytes.length) visit(next(), next(), next());
+    this.at = at + 1;
+    return number;
+  }
 }
 
 /** The postings of other fragments, and how many terms the taken ones have in all, by fragment. */

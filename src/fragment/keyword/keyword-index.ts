@@ -3,7 +3,7 @@ import { AUTOMATIC } from '../../knowledge/index.js';
 import { Database } from '../../platform/database/index.js';
 import type { AnalysedText, AnalysedQuestion, QuestionWord } from './text-analysis.js';
 import { packPostings, rank, withoutFragments } from './bm25.js';
-import type { KeywordResult, Posting } from './bm25.js';
+import type { KeywordHit, Posting } from './bm25.js';
 import { KeywordRepository } from './keyword.repository.js';
 import type {
   AttachmentScope,
@@ -16,8 +16,6 @@ import { pauses, TextAnalysis } from './text-analysis.js';
 
 /** Different words of a question that are looked for; what is longer was pasted. */
 const MAX_WORDS = 256;
-
-const NOTHING: KeywordResult = { hits: [], total: 0 };
 
 export interface AnalysedFragment {
   readonly fragmentId: number;
@@ -108,18 +106,18 @@ export class KeywordIndex {
     await this.database.transaction(() => this.replaceDocument(scope, []));
   }
 
-  /** The fragments that have at least one word of the query, best first. */
+  /** The fragments that have at least one word of the query, best first; equal scores in the order of their ids. */
   async search(
     scope: KnowledgeScope,
     query: string,
     limit: number,
     { signal, ...restriction }: KeywordSearchOptions = {},
-  ): Promise<KeywordResult> {
+  ): Promise<KeywordHit[]> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
     const limitedQuestion = limited(await this.analysis.wordsOf(query, languages));
     const terms = termsIn(limitedQuestion);
-    if (languages.length === 0 || terms.length === 0) return NOTHING;
+    if (languages.length === 0 || terms.length === 0) return [];
     signal?.throwIfAborted();
     const among = await this.amongOf(scope, restriction);
     signal?.throwIfAborted();
@@ -172,16 +170,14 @@ export class KeywordIndex {
     scope: KnowledgeScope,
     { attachmentIds = [] }: KeywordRestriction,
     limit: number,
-    ranked: (pool: number) => KeywordResult,
-  ): Promise<KeywordResult> {
+    ranked: (pool: number) => KeywordHit[],
+  ): Promise<KeywordHit[]> {
     for (let pool = 4 * limit; ; pool *= 8) {
-      const { hits, total } = ranked(pool);
+      const hits = ranked(pool);
       const ids = hits.map(({ fragmentId }) => fragmentId);
       const within = new Set(await this.repository.fragmentsIn(scope, attachmentIds, ids));
       const wanted = hits.filter(({ fragmentId }) => within.has(fragmentId));
-      if (wanted.length >= limit || hits.length < pool) {
-        return { hits: wanted.slice(0, limit), total };
-      }
+      if (wanted.length >= limit || hits.length < pool) return wanted.slice(0, limit);
     }
   }
 

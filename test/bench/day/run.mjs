@@ -27,6 +27,7 @@ const { values } = parseArgs({
 const AWAY_MS = Number(values.away) * 1_000;
 const FROZEN_MS = Number(values.frozen) * 1_000;
 const PAUSE_MS = 200;
+const UP_MS = 300_000;
 const MAX_SHOWN_LOSSES = 20;
 const USERS = [
   ...['chat', 'chat', 'chat', 'longChat', 'longChat', 'longChat'],
@@ -61,14 +62,19 @@ async function day(place) {
   return isFine ? 0 : 1;
 }
 
-/** A phase of the day, which ends when everything is answered again. */
+/** A phase of the day, which ends when everything is answered again. The day goes on after one that does not. */
 async function during({ traffic, installation }, name, work, { isDeploy = false } = {}) {
   const began = performance.now();
   traffic.phase(name);
   traffic.current.isDeploy = isDeploy;
-  await work();
-  for (const { address } of installation.services) await untilUp(address);
-  await traffic.steady();
+  try {
+    await work();
+    for (const { address } of installation.services) await untilUp(address);
+    await traffic.steady();
+  } catch (error) {
+    console.error(error);
+    traffic.current.error = error.message;
+  }
   traffic.current.seconds = (performance.now() - began) / 1_000;
   console.log(
     `${name}: ${traffic.current.requests} requests, ${traffic.current.failed} failed, ${traffic.current.cut} cut`,
@@ -76,11 +82,18 @@ async function during({ traffic, installation }, name, work, { isDeploy = false 
 }
 
 async function untilUp(address) {
+  const deadline = Date.now() + UP_MS;
   for (;;) {
-    const { status } = await (await fetch(`${address}/health/ready`)).json();
-    if (status === 'up') return;
+    const answer = await statusOf(address).catch((error) => error.message);
+    if (answer === 'up') return;
+    if (Date.now() > deadline) throw new Error(`${address} is not ready: ${answer}`);
     await sleep(200);
   }
+}
+
+async function statusOf(address) {
+  const signal = AbortSignal.timeout(UP_MS);
+  return (await (await fetch(`${address}/health/ready`, { signal })).json()).status;
 }
 
 /** Every part, with how it is killed and frozen. */
@@ -154,10 +167,18 @@ async function rotateKey({ installation }) {
 /** Prints the table of the day; answers whether it was a good one. */
 async function report({ installation, traffic, killedAt, losses }) {
   const rows = traffic.phases.slice(1).map((phase) => {
-    const { name, requests, failed, cut, seconds, causes, isDeploy } = phase;
-    const verdict = isDeploy && failed + cut > 0 ? 'MISSED: a deploy fails no request' : '';
+    const { name, requests, failed, cut, seconds, causes, isDeploy, error } = phase;
+    const isMissed = isDeploy && failed + cut > 0;
+    const verdict = error ?? (isMissed ? 'a deploy fails no request' : '');
     const cause = [...causes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
-    return [name, seconds.toFixed(0), requests, failed, cut, verdict || cause];
+    return [
+      name,
+      seconds.toFixed(0),
+      requests,
+      failed,
+      cut,
+      verdict ? `MISSED: ${verdict}` : cause,
+    ];
   });
   console.log('');
   printTable([['phase', 's', 'requests', 'failed', 'cut', 'most frequent cause'], ...rows]);

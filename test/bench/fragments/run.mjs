@@ -3,11 +3,13 @@
 //
 //     DATABASE_URL=postgres://… npm run bench:fragments -- 10000 100000 1000000
 //
-// The database is kept, and the next run continues with the fragments that it has. Sizes that it exceeds are skipped.
-import { mkdtempSync, rmSync } from 'node:fs';
+// The database is kept, with its folder of files below that of the system for temporary ones, and the next run continues with
+// the fragments that it has. Sizes that it exceeds are skipped.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { build } from '../../../scripts/prepare.mjs';
+import { watchOthers } from '../chat/contention.mjs';
 import { nearestScores, questionsOf, vectorOf, wordsOf } from './corpus.mjs';
 
 const sizes = process.argv.slice(2).map(Number);
@@ -38,11 +40,12 @@ const { EmbeddingClient, ModelResolver } = await load('model');
 const { RetrievalService } = await load('retrieval');
 const { VectorStores } = await load('vector-store');
 
-const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
+const { pathname, port } = new URL(process.env.DATABASE_URL);
+const folder = join(tmpdir(), `plinth-fragments-${port}-${pathname.slice(1)}`);
 const app = await createApp(
   loadConfig({
     PORT: '0',
-    DATA_DIR: process.env.DATA_DIR ?? folder,
+    DATA_DIR: folder,
     DEMO: 'off',
     LOG_LEVEL: 'warn',
     ADMIN_PASSWORD: PASSWORD,
@@ -65,7 +68,6 @@ try {
   await inTenant(TENANT, main);
 } finally {
   await app.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function main() {
@@ -201,7 +203,11 @@ async function report(scope, count) {
   console.log(`\n${count} fragments on ${store.code}`);
   for (const [way, run] of Object.entries(ways)) {
     const times = [];
+    const others = watchOthers();
+    const delay = monitorEventLoopDelay({ resolution: 1 });
     for (let round = 0; round < ROUNDS; round += 1) {
+      // The first round reads what is on the disk.
+      if (round === 1) delay.enable();
       for (const { text } of questions) {
         const began = performance.now();
         await run(text);
@@ -210,7 +216,10 @@ async function report(scope, count) {
     }
     const sorted = times.sort((a, b) => a - b);
     const [p50, p95] = [0.5, 0.95].map((share) => sorted[Math.floor(sorted.length * share)]);
-    console.log(`  ${way.padEnd(22)} p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`);
+    delay.disable();
+    console.log(
+      `  ${way.padEnd(22)} p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms; event loop ${(delay.percentile(99) / 1e6).toFixed(1)} ms at p99, ${(delay.max / 1e6).toFixed(1)} ms at most; others ${others().toFixed(0)} %`,
+    );
   }
   await reportRecall(scope, questions, count);
   await reportSize();

@@ -23,8 +23,8 @@ const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'plinth', AWS_SECRET_ACCESS_KEY: 'pl
 const PROGRAMS = { api: 'main.js', worker: 'worker.js' };
 
 /** What several installations may share: PostgreSQL, Redis, the model service, and an S3 server where PLINTH_S3 names one. */
-export async function startServers({ children, folder }) {
-  const place = { children, folder, core: ALL_CORES };
+export async function startServers({ children, folder, isInspected = false }) {
+  const place = { children, folder, core: ALL_CORES, isInspected };
   const postgres = await startPostgres({ ...place, port: await freePort() });
   const database = new Part(children, 'PostgreSQL', postgres.restart);
   database.child = postgres.server;
@@ -185,12 +185,14 @@ export class Installation {
   }
 
   async #spawn(service, name) {
-    const { children, folder, core, s3 } = this.#servers;
+    const { children, folder, core, s3, isInspected } = this.#servers;
     const port = await freePort();
     service.address = `http://127.0.0.1:${port}`;
     const env = this.#environment(join(folder, `data-${s3 ? name : this.name}`));
     const program = join(bundle, 'src', PROGRAMS[service.role]);
-    const child = children.start(node, [...serviceFlags, program], {
+    service.inspectorPort = isInspected ? await freePort() : undefined;
+    const flags = isInspected ? [`--inspect=127.0.0.1:${service.inspectorPort}`] : [];
+    const child = children.start(node, [...serviceFlags, ...flags, program], {
       core,
       log: join(folder, `${name}.log`),
       cwd: root,

@@ -29,7 +29,7 @@ export async function measureFusion(app, { index, scope, idOf }, dataset, embedd
   for (const { id, text } of dataset.queries) {
     const query = { vector: embeddings.queries.get(id), limit: DEPTH };
     const vector = await store.search(scope, query, WITHOUT);
-    const keyword = (await index.search(scope, text, DEPTH)).hits;
+    const keyword = await index.search(scope, text, DEPTH);
     const relevant = dataset.relevant.get(id);
     const idsOf = (settings, depth = DEPTH) => {
       const found = { vector: vector.slice(0, depth), keyword: keyword.slice(0, depth) };

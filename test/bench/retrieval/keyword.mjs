@@ -11,7 +11,7 @@ export async function measureQuality({ index, scope, idOf }, dataset) {
   const scores = [];
   const empty = [];
   for (const { id, text } of dataset.queries) {
-    const { hits } = await index.search(scope, text, BEST);
+    const hits = await index.search(scope, text, BEST);
     if (hits.length === 0) empty.push(text);
     const ranked = hits.map(({ fragmentId }) => idOf.get(fragmentId));
     scores.push(ndcg(ranked, dataset.relevant.get(id)));

@@ -89,7 +89,7 @@ async function load(app, articles, textBlockSize) {
     await index.replaceAttachment({ ...scope, attachmentId }, fragments);
   }
   const search = async (text, limit) => {
-    const { hits } = await index.search(scope, text, limit);
+    const hits = await index.search(scope, text, limit);
     return hits.map(({ fragmentId }) => rows.get(fragmentId));
   };
   return { rows: [...rows.values()], search, textBlockSize };

@@ -1,5 +1,5 @@
-// How parsing grows with processes: 1, 2 and 4 workers, the same small documents for each. Exit code 1 only when something
-// failed: machines are noisy.
+// How parsing grows with processes: 1, 2 and 4 workers, the same small documents for each, and what bounds it: the CPU time
+// of each part for a document. Exit code 1 only when something failed: machines are noisy.
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -29,16 +29,17 @@ await inOwnFolder(async (place) => {
     measured.push(await measure({ servers, installation, admin }, count));
   }
   const [first] = measured;
-  const rows = measured.map(({ count, aSecond, cores, machine }) => [
-    count,
-    shown(aSecond),
-    shown(aSecond / first.aSecond),
-    ...Object.values(cores).map(shown),
-    `${shown(machine)} %`,
-  ]);
-  const head = ['workers', 'documents a second', 'ratio', ...Object.keys(first.cores), 'others'];
+  const cores = availableParallelism();
+  const rows = measured.map(({ count, aSecond, cpuMs, machine }) => {
+    const each = Object.values(cpuMs);
+    const bound = (1_000 * cores) / each.reduce((sum, ms) => sum + ms, 0);
+    const figures = [aSecond, aSecond / first.aSecond, ...each, bound].map(shown);
+    return [count, ...figures, `${shown(machine)} %`];
+  });
+  const parts = Object.keys(first.cpuMs).map((name) => `${name} ms`);
+  const head = ['workers', 'documents a second', 'ratio', ...parts, `${cores} cores`, 'others'];
   printTable([head, ...rows]);
-  console.log(`${availableParallelism()} cores; columns after the ratio: cores that were busy`);
+  console.log('ms: CPU time for a document; cores: documents a second that they have time for');
   await installation.stop();
   return 0;
 });
@@ -55,13 +56,13 @@ async function measure({ servers, installation, admin }, count) {
   await parsed(installation.databaseUrl, base);
   const seconds = (performance.now() - began) / 1_000;
   const names = Object.keys(groups);
-  const busy = Object.values(groups).map(
-    (parts, index) => (cpuOf(parts) - before[index]) / seconds,
-  );
+  const used = Object.values(groups).map((parts, index) => cpuOf(parts) - before[index]);
   return {
     count,
     aSecond: texts.length / seconds,
-    cores: Object.fromEntries(names.map((name, index) => [name, busy[index]])),
+    cpuMs: Object.fromEntries(
+      names.map((name, index) => [name, (1_000 * used[index]) / texts.length]),
+    ),
     machine: others(),
   };
 }

@@ -91,7 +91,7 @@ describe('fragments', () => {
   /** The ids of the fragments of the base that have one of the words. */
   async function found(query: string): Promise<number[]> {
     const scope = { tenantId: TENANT, knowledgeId: base };
-    const { hits } = await keywords.search(scope, query, 100);
+    const hits = await keywords.search(scope, query, 100);
     return hits.map(({ fragmentId }) => fragmentId);
   }
 
