@@ -308,7 +308,7 @@ export class ChatTurn {
     const operation = agentId === undefined ? OPERATION.invokeWorkflow : OPERATION.invokeAgent;
     const attributes = () => ({
       [ATTRIBUTE.operation]: operation,
-      [ATTRIBUTE.workflowName]: agentId === undefined ? 'chat' : undefined,
+      [ATTRIBUTE.agentName]: agentId === undefined ? 'chat' : undefined,
       [ATTRIBUTE.agentId]: agentId === undefined ? undefined : String(agentId),
       [ATTRIBUTE.conversationId]: body.sessionId === undefined ? undefined : String(body.sessionId),
       [ATTRIBUTE.requestModel]: model.modelName,

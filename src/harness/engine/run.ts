@@ -369,7 +369,7 @@ export class RunLoop {
 function attributesOf(run: HarnessRun): SpanAttributes {
   return {
     [ATTRIBUTE.operation]: OPERATION.invokeAgent,
-    [ATTRIBUTE.agentId]: 'harness',
+    [ATTRIBUTE.agentName]: 'harness',
     [ATTRIBUTE.conversationId]: run.sessionId,
     [ATTRIBUTE.requestModel]: run.modelName,
     [ATTRIBUTE.runId]: run.id,

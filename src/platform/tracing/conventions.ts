@@ -1,7 +1,7 @@
 /**
- * Names of the semantic conventions for generative AI: https://github.com/open-telemetry/semantic-conventions-genai, which
- * split off after v1.41.1 of the general conventions and has no release yet; as of commit 002c8a6e, read 2026-11-28. All of them
- * have the status Development, so a later revision may rename them: change them here only. Names of HTTP, database, messaging
+ * Names of the semantic conventions for generative AI: https://github.com/open-telemetry/semantic-conventions-genai, as of
+ * commit 002c8a6e, read 2026-11-28, with the name of a workflow as in its first release since (v0.1.0, `gen_ai.agent.name`). All
+ * of them have the status Development, so a later revision may rename them: change them here only. Names of HTTP, database, messaging
  * and errors are those of the general conventions v1.41.1. What no convention names begins with `plinth.`.
  */
 export const ATTRIBUTE = {
@@ -18,7 +18,8 @@ export const ATTRIBUTE = {
   cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   agentId: 'gen_ai.agent.id',
-  workflowName: 'gen_ai.workflow.name',
+  /** The name of an agent or a workflow. */
+  agentName: 'gen_ai.agent.name',
   conversationId: 'gen_ai.conversation.id',
   dataSourceId: 'gen_ai.data_source.id',
   toolName: 'gen_ai.tool.name',

@@ -212,6 +212,9 @@ describe('traces', () => {
       'POST /coding/harness/sessions/:sessionId/runs > process harness.run > invoke_agent > step';
     expect(paths).toContain(`${job} > execute_tool read_file`);
     expect(paths.filter((path) => path === `${job} > chat ${CODER}`)).toHaveLength(2);
+    expect(spans.find(({ name }) => name === 'invoke_agent')?.attributes).toMatchObject({
+      'gen_ai.agent.name': 'harness',
+    });
   });
 
   it('have an agent at the compatible API, and the effect of its tool with the call of its server', async () => {
