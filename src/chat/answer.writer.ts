@@ -54,6 +54,9 @@ export interface RestoredAnswer {
   readonly steps: readonly StoredStep[];
 }
 
+/** Where the frames of an answer go. */
+export type FrameOutput = Pick<SseWriter, 'response' | 'write' | 'drained' | 'onClose'>;
+
 /** Dependencies for reading an answer. */
 interface AnswerReading {
   /** Stores a step with the text so far. */
@@ -92,7 +95,7 @@ export class AnswerWriter {
   private waits = false;
 
   constructor(
-    private readonly client: SseWriter,
+    private readonly client: FrameOutput,
     private readonly turnId: string,
   ) {
     client.onClose(() => this.stop('client-left'));

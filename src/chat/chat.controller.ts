@@ -1,10 +1,21 @@
-import { Body, Catch, Controller, Headers, Param, Post, Res, UseFilters } from '@nestjs/common';
+import {
+  Body,
+  Catch,
+  Controller,
+  Get,
+  Headers,
+  Param,
+  Post,
+  Res,
+  UseFilters,
+} from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, Direct, LoginOnly, NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 import {
   Answers,
   AnswersRaw,
@@ -24,12 +35,22 @@ import {
   UuidPipe,
 } from './decision/decision.dto.js';
 import { TurnDecisions } from './decision/turn.decisions.js';
+import { TurnStreams } from './detach/turn-streams.js';
 import { ChatFiles } from './file/chat-files.js';
 import { MessageFileView, toFileView } from './message.dto.js';
 import { SessionService } from './session.service.js';
 
 /** Ping interval that the stream never reaches. */
 const PING_DISABLED_MS = 60_000;
+
+/** The number of the last frame that a reader has; before the first one without it. */
+function frameNumber(lastEventId: string | undefined): number {
+  if (lastEventId === undefined) return -1;
+  if (!/^\d{1,9}$/.test(lastEventId)) {
+    throw new InvalidInputError(msg`Last-Event-ID must be the id of the last frame.`);
+  }
+  return Number(lastEventId);
+}
 
 /** Answers invalid fields of a chat message as a stream, because clients of this route read nothing else. */
 @Catch(InvalidInputError)
@@ -54,6 +75,7 @@ export class ChatController {
     private readonly files: ChatFiles,
     private readonly streams: ChatStreams,
     private readonly decisions: TurnDecisions,
+    private readonly turnStreams: TurnStreams,
   ) {}
 
   /** Sends a message and streams the answer as server-sent events; docs/API.md lists the frames. */
@@ -70,7 +92,8 @@ export class ChatController {
     @Headers('idempotency-key') idempotencyKey: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
-    const reader = body.inline === false ? { ...caller, inline: NOTHING_INLINE } : caller;
+    const readsFrames = body.inline === false || body.detach === true;
+    const reader = readsFrames ? { ...caller, inline: NOTHING_INLINE } : caller;
     await this.turn.send(reader, body, idempotencyKey?.slice(0, 200), response);
   }
 
@@ -109,6 +132,24 @@ export class ChatController {
   ): Promise<void> {
     const reader = { ...caller, inline: NOTHING_INLINE };
     await this.turn.resume(reader, turnId, body, response);
+  }
+
+  /**
+   * Reads a turn that was sent with detach, from the frame after Last-Event-ID, without it from the first, until it has
+   * ended. Kept for 24 hours after its last frame.
+   */
+  @Get('turns/:turnId/stream')
+  @LoginOnly({ apiKey: 'chat:chat:use' })
+  @NoEnvelope()
+  @ApiHeader({ name: 'Last-Event-ID', required: false })
+  @AnswersRaw('text/event-stream', 'Frames of /chat/send with their ids')
+  async readOn(
+    @CurrentCaller() caller: Caller,
+    @Param('turnId', UuidPipe) turnId: string,
+    @Headers('last-event-id') lastEventId: string | undefined,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.turnStreams.answer(caller, turnId, frameNumber(lastEventId), response);
   }
 
   /** Records what the user has found out about a tool call whose outcome is unknown. */

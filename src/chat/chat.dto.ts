@@ -72,6 +72,11 @@ export class SendBody extends Input({
     example: RESPONSE_FORMAT_EXAMPLE,
   }),
   inline: Flag({ optional: true, description: INLINE }),
+  detach: Flag({
+    optional: true,
+    description:
+      'The answer goes on without its client, until /chat/stop; GET /chat/turns/{turnId}/stream reads it on. Needs a sessionId',
+  }),
   stop: Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' }),
 }) {
   @ApiProperty({ required: false })

@@ -53,6 +53,23 @@ export class TooManyStreamsError extends TooManyRequestsError {
   }
 }
 
+export class DetachedWithoutSessionError extends InvalidInputError {
+  constructor() {
+    super(
+      msg`An answer with detach is stopped by its session. Send a sessionId, or leave detach out.`,
+    );
+  }
+}
+
+/** The caller has no such turn, it was not detached, or its stream is not kept any more. */
+export class TurnStreamLostError extends DomainError {
+  readonly code = 404;
+
+  constructor() {
+    super(msg`The stream of this answer is not kept. Load the messages of the chat.`);
+  }
+}
+
 export class AnswerTooLongError extends DomainError {
   readonly code = 500;
 

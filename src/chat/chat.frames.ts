@@ -14,7 +14,9 @@ import { fragmentReference } from '../retrieval/index.js';
 import type { RetrievedFragment } from '../retrieval/index.js';
 import type { ChatFile } from './file/chat-file.js';
 import type { ChatMessage, MessageState, StoredCall, StoredSource } from './message.entity.js';
-import type { TurnUsage } from './turn.repository.js';
+import type { StoredAnswer, TurnUsage } from './turn.repository.js';
+
+export const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
 
 /**
  * The frames of /chat/send. Existing clients read `content`, `done` and `[ERROR]` and ignore the others
@@ -141,6 +143,18 @@ export function errorFrames(message: Message, details?: ErrorDetails): string {
     sseFrame('error', { event: 'error', error: text, ...details }) +
     sseFrame('[ERROR]', { msg: text })
   );
+}
+
+/** The end of a stored answer: usage and done, or its error. */
+export function endFrames({
+  state,
+  error,
+  usage,
+  finishReason,
+  structured,
+}: Pick<StoredAnswer, 'state' | 'error' | 'usage' | 'finishReason' | 'structured'>): string {
+  if (state === 'failed') return errorFrames(error ?? INTERRUPTED);
+  return usageFrame(usage) + doneFrame(finishReason ?? 'stop', { structured });
 }
 
 // Texts for clients that read only `content` (docs/WIRE.md, Clients that read only content). The stored text has none of

@@ -5,6 +5,7 @@ import { AttachModule } from '../attach/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
+import { StreamModule } from '../platform/stream/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
 import { BranchRepository } from './branch/branch.repository.js';
 import { ChatBranches } from './branch/chat.branches.js';
@@ -27,6 +28,7 @@ import { ChatFiles } from './file/chat-files.js';
 import { StructuredAnswers } from './format/structured-answers.js';
 import { EffectModule } from '../effect/index.js';
 import { TurnDecisions } from './decision/turn.decisions.js';
+import { TurnStreams } from './detach/turn-streams.js';
 import { MessageController } from './message.controller.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
@@ -50,6 +52,7 @@ import { UseRepository } from './use/use.repository.js';
     ]),
     ModelModule,
     StorageModule,
+    StreamModule,
     KnowledgeModule,
     AttachModule,
     RetrievalModule,
@@ -66,6 +69,7 @@ import { UseRepository } from './use/use.repository.js';
   providers: [
     ChatTurn,
     TurnDecisions,
+    TurnStreams,
     ChatStreams,
     AnswerStore,
     ChatAugmentation,

@@ -36,6 +36,14 @@ export class ChatStreams {
     return place;
   }
 
+  /** Reserves a place for reading a detached turn, which has its own. The caller releases it. Throws TooManyStreamsError. */
+  reserveReader(caller: Caller): StreamPlace {
+    const { CHAT_STREAMS_PER_USER: perUser } = this.config;
+    const place = this.streams.reserve(caller, { perUser, kind: 'reader', endless: true });
+    if (!place) throw new TooManyStreamsError('CHAT_STREAMS_PER_USER', perUser);
+    return place;
+  }
+
   /** Reserves a place for as long as the work runs. Call it before the first await. Throws TooManyStreamsError. */
   async inPlace<T>(caller: Caller, work: (place: StreamPlace) => Promise<T>): Promise<T> {
     const place = this.reserve(caller);

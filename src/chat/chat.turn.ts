@@ -36,6 +36,7 @@ import { ChatBranches } from './branch/chat.branches.js';
 import type { Placement } from './branch/chat.branches.js';
 import type { SendBody } from './chat.dto.js';
 import {
+  DetachedWithoutSessionError,
   IdempotencyInProgressError,
   IdempotencyMismatchError,
   TurnInProgressError,
@@ -43,9 +44,11 @@ import {
 import {
   contentFrame,
   doneFrame,
+  endFrames,
   errorFrames,
   filesFrame,
   inlineEnding,
+  INTERRUPTED,
   reasoningFrame,
   sourcesFrame,
   toolApprovalFrame,
@@ -55,6 +58,8 @@ import {
 } from './chat.frames.js';
 import type { EndedAnswer, ErrorDetails } from './chat.frames.js';
 import { CHAT_PING, ChatStreams } from './chat.streams.js';
+import { DetachedOutput } from './detach/detached-output.js';
+import { TurnStreams } from './detach/turn-streams.js';
 import { TurnDecisions, TurnNotWaitingError } from './decision/turn.decisions.js';
 import type { DecisionsBody } from './decision/decision.dto.js';
 import type { ChatFile } from './file/chat-file.js';
@@ -82,7 +87,6 @@ const MAX_HISTORY_MESSAGES = 20;
 /** Unique index of idempotency keys per user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
 
-const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
 const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
 const SIGNED_OUT = msg`Your sign-in has ended, so the answer stops here. Sign in again to continue.`;
 const SHUTDOWN = msg`The service is restarting, so the answer stops here. Send the message again in a moment.`;
@@ -105,6 +109,8 @@ interface Turn extends RunningTurn {
   readonly begunTurn: BegunTurn;
   /** Undefined for a question that continues the current branch. */
   readonly placement: Placement | undefined;
+  /** Where the frames go of a turn that goes on without its client. */
+  readonly detached: DetachedOutput | undefined;
   /** What the turn had done before it waited for its user. */
   readonly earlier?: EarlierPart | undefined;
 }
@@ -132,6 +138,7 @@ export class ChatTurn {
     private readonly answers: AnswerStore,
     private readonly database: Database,
     private readonly decisions: TurnDecisions,
+    private readonly turnStreams: TurnStreams,
     private readonly effects: EffectRepository,
   ) {}
 
@@ -153,12 +160,10 @@ export class ChatTurn {
   async resume(
     caller: Caller,
     turnId: string,
-    { decisions }: DecisionsBody,
+    body: DecisionsBody,
     response: ServerResponse,
   ): Promise<void> {
-    await this.stream(caller, response, (place, client) =>
-      this.goOn(place, { turnId, decisions }, client),
-    );
+    await this.stream(caller, response, (place, client) => this.goOn(place, turnId, body, client));
   }
 
   private async stream(
@@ -188,13 +193,13 @@ export class ChatTurn {
     key: RequestKey,
     client: SseWriter,
   ): Promise<void> {
-    if (await this.replay(place.caller, key, client)) return;
+    if (await this.replay(place, body, key, client)) return;
     try {
       await this.run(place, body, key, client);
     } catch (error) {
       const mayBeSecond =
         error instanceof TurnInProgressError || isUniqueViolation(error, UNIQUE_KEY);
-      if (!mayBeSecond || !(await this.replay(place.caller, key, client))) throw error;
+      if (!mayBeSecond || !(await this.replay(place, body, key, client))) throw error;
     }
   }
 
@@ -205,6 +210,7 @@ export class ChatTurn {
     client: SseWriter,
   ): Promise<void> {
     const { caller } = place;
+    const detached = detachedOutput(originalBody, client);
 
     // Plan: the place of the question in its session, the model, the knowledge bases and the files.
     const placement = isPlaced(originalBody)
@@ -213,7 +219,7 @@ export class ChatTurn {
     const body = placement ? { ...originalBody, content: placement.content } : originalBody;
     const plan = await this.planner.plan(caller, body);
     const id = randomUUID();
-    const answer = new AnswerWriter(client, id);
+    const answer = new AnswerWriter(detached ?? client, id);
     const fileIds = placement?.files?.map(({ id }) => id) ?? body.files;
     const files = fileIds ? await this.files.check(caller, fileIds, plan.model) : [];
     // Refuses a question that does not fit the model's window before it is stored.
@@ -232,7 +238,7 @@ export class ChatTurn {
     const insert = (): Promise<BegunTurn | undefined> => this.turns.begin(caller, question);
     const begunTurn = await (body.files ? this.files.begin(caller, files, insert) : insert());
     if (begunTurn === undefined) throw await this.refusal(caller, body);
-    const turn = { id, caller, body, plan, files, outline, placement, begunTurn, answer };
+    const turn = { id, caller, body, plan, files, outline, placement, begunTurn, answer, detached };
 
     await this.answerIn(place, turn, questionAlone);
   }
@@ -240,17 +246,21 @@ export class ChatTurn {
   /** Stores the decisions, takes the session again, and lets the answer go on. */
   private async goOn(
     place: StreamPlace,
-    {
-      turnId,
-      decisions,
-    }: { readonly turnId: string; readonly decisions: DecisionsBody['decisions'] },
+    turnId: string,
+    { decisions, detach }: DecisionsBody,
     client: SseWriter,
   ): Promise<void> {
     const { caller } = place;
     const waiting = await this.turns.waiting(caller, turnId);
     if (!waiting?.isLast) throw new TurnNotWaitingError();
     const { answerId, sessionId, questionId, before, question: content } = waiting;
-    const body = { ...waiting.request, content, sessionId: sessionId ?? undefined } as SendBody;
+    const body = {
+      ...waiting.request,
+      content,
+      sessionId: sessionId ?? undefined,
+      ...(detach && { detach }),
+    } as SendBody;
+    const detached = detachedOutput(body, client);
     const plan = await this.planner.plan(caller, body);
     const stored = waiting.files ?? [];
     const fileIds = stored.map(({ id }) => id);
@@ -264,7 +274,7 @@ export class ChatTurn {
       if (!(await this.turns.resume(caller, turnId, sessionId))) throw new TurnInProgressError();
     });
 
-    const answer = new AnswerWriter(client, turnId);
+    const answer = new AnswerWriter(detached ?? client, turnId);
     answer.restore({ text: waiting.content, reasoning: waiting.reasoning ?? '', steps });
     const begunTurn = { id: questionId, before: waiting.branched ? before : undefined };
     const answerPlace = { kind: 'answer', questionId, parentId: before } as const;
@@ -280,6 +290,7 @@ export class ChatTurn {
       placement,
       begunTurn,
       answer,
+      detached,
       earlier,
     };
     await this.answerIn(place, turn, questionAlone);
@@ -332,10 +343,17 @@ export class ChatTurn {
 
   /** Answers the question and stores the answer. */
   private async answer(turn: Turn, questionAlone: ChatMessage[]): Promise<TurnOutcome> {
-    const { caller, plan, files, answer, earlier } = turn;
+    const { id, caller, plan, files, answer, earlier, detached, begunTurn } = turn;
     let messages = questionAlone;
     let outcome: TurnOutcome;
     try {
+      if (detached) {
+        const frames = earlier
+          ? partFrames(id, { ...earlier, text: answer.text, reasoning: answer.reasoning })
+          : '';
+        const messageId = begunTurn.id;
+        await this.turnStreams.begin(detached, { id, caller, messageId, earlier: frames });
+      }
       // Retrieve: history, files and fragments for the question.
       messages = (await this.messagesOf(turn)) ?? questionAlone;
 
@@ -458,7 +476,7 @@ export class ChatTurn {
     messages: readonly ChatMessage[],
     outcome: TurnOutcome,
   ): Promise<void> {
-    const { caller, plan, body, answer } = turn;
+    const { caller, plan, body, answer, detached } = turn;
     const { tenantId, userId, inline } = caller;
     const { state, finishReason } = outcome;
     const traceId = currentTraceId();
@@ -472,6 +490,7 @@ export class ChatTurn {
     const isWaiting = state === 'waiting';
     // Where the store is away, the sweep or the reader of the call finds that it did not end.
     if (answer.hasEffects && !isWaiting) await this.endCalls(turn);
+    await detached?.seal();
     const structured = state === 'complete' && plan.generation.responseFormat !== undefined;
     const result = await this.answers.store(
       { tenantId, userId },
@@ -496,6 +515,7 @@ export class ChatTurn {
         ...(answer.hasSteps && { steps: answer.unsavedSteps }),
       },
     );
+    await detached?.ended();
     if (result === 'refused') answer.write(errorFrames(NOT_STORED));
     else if (error !== undefined) {
       const details = detailsOf(outcome.error);
@@ -524,18 +544,22 @@ export class ChatTurn {
   }
 
   /**
-   * Writes the stored turn of a repeated key instead of calling the model again; false for a new key. Throws when the key
-   * belongs to another message or a running turn.
+   * Writes the stored turn of a repeated key instead of calling the model again; false for a new key. A detached one is read
+   * from its beginning. Throws when the key belongs to another message or a running turn.
    */
   private async replay(
-    caller: Caller,
+    place: StreamPlace,
+    { detach }: SendBody,
     { idempotencyKey, requestHash }: RequestKey,
     client: SseWriter,
   ): Promise<boolean> {
+    const { caller } = place;
     const turn = await this.turns.findByKey(caller, idempotencyKey);
     if (!turn) return false;
     if (turn.requestHash !== requestHash) throw new IdempotencyMismatchError();
-    if (turn.answer) {
+    if (detach && (await this.turnStreams.isKept(caller, turn.turnId))) {
+      await this.turnStreams.follow(place, turn.turnId, -1, client);
+    } else if (turn.answer) {
       const { id } = turn.answer;
       const steps = (await this.steps.of(caller.tenantId, [id])).get(id) ?? [];
       client.write(storedFrames(turn, turn.answer, { steps, inline: caller.inline }));
@@ -596,8 +620,26 @@ function storedFrames(
   answer: StoredAnswer,
   { steps, inline }: { readonly steps: readonly StoredStep[]; readonly inline: InlineContent },
 ): string {
+  const { content: text, reasoning, sources } = answer;
+  return (
+    partFrames(turnId, { text, reasoning, sources, steps }) +
+    endingFrame(answer, inline) +
+    endFrames(answer)
+  );
+}
+
+/** The frames of what an answer has so far. */
+function partFrames(
+  turnId: string,
+  {
+    text,
+    reasoning,
+    sources,
+    steps,
+  }: EarlierPart & Pick<StoredAnswer, 'reasoning'> & { text: string },
+): string {
   const calls = steps.flatMap((step) => step.calls.map(endedCall));
-  const text =
+  return (
     calls
       .map((call) =>
         call.state === 'waiting'
@@ -605,15 +647,20 @@ function storedFrames(
           : toolCallFrame(call) + toolResultFrame(call),
       )
       .join('') +
-    (answer.sources ? sourcesFrame(answer.sources) : '') +
-    (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
-    (answer.content === '' ? '' : contentFrame(answer.content));
-  if (answer.state === 'failed') {
-    return text + errorFrames(answer.error ?? INTERRUPTED);
-  }
-  const { structured } = answer;
-  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
-  return text + endingFrame(answer, inline) + end;
+    (sources ? sourcesFrame(sources) : '') +
+    (reasoning ? reasoningFrame(reasoning) : '') +
+    (text === '' ? '' : contentFrame(text))
+  );
+}
+
+/** Where the frames go of a turn that goes on without its client; undefined for any other. */
+function detachedOutput(
+  { detach, sessionId }: SendBody,
+  client: SseWriter,
+): DetachedOutput | undefined {
+  if (detach !== true) return undefined;
+  if (sessionId === undefined) throw new DetachedWithoutSessionError();
+  return new DetachedOutput(client);
 }
 
 /** What calls of the turn are recorded with. No person is asked about calls of a program. */
@@ -644,7 +691,8 @@ function requestOf(body: SendBody): StoredRequest {
   return { ...request, regenerate: undefined, editOf: undefined, parentId: undefined };
 }
 
-function hashOf(body: SendBody): string {
+/** Without detach: a repeated message may be read in another way. */
+function hashOf({ detach: _, ...body }: SendBody): string {
   const entries = Object.entries(body).sort(([a], [b]) => a.localeCompare(b));
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex');
 }

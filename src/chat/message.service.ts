@@ -6,6 +6,7 @@ import { among, anyOf, containing, Database, TenantScoped } from '../platform/da
 import { isWholeList, Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { RetentionService } from '../platform/retention/index.js';
+import { StoredStreams } from '../platform/stream/index.js';
 import { ChatRetentionRepository } from './chat-retention.repository.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
@@ -39,6 +40,7 @@ export class MessageService {
     private readonly files: ChatFiles,
     private readonly retention: ChatRetentionRepository,
     private readonly rules: RetentionService,
+    private readonly streams: StoredStreams,
   ) {
     this.messages = new TenantScoped(database, ChatMessage, msg`The chat message`);
   }
@@ -110,6 +112,9 @@ export class MessageService {
       const messages = await this.messages.find(tenantId, { id: anyOf(ids), userId, ...ended });
       await this.branches.detach(caller, messages);
       await this.messages.remove(tenantId, ids, { userId, ...ended });
+      // A question takes its frames with it; an answer of a question that stays does not.
+      const turnIds = messages.flatMap(({ turnId }) => turnId ?? []);
+      await this.streams.remove({ tenantId, userId }, turnIds);
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_message', id });
       }

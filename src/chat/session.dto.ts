@@ -10,6 +10,7 @@ import {
   Text,
   text,
   time,
+  uuid,
   View,
 } from '../platform/http/index.js';
 import type { ChatSession } from './session.entity.js';
@@ -75,6 +76,9 @@ export class SessionView extends View({
     description:
       'Whether an answer is being written in it; the list of messages has it when it has ended',
   }),
+  turnId: nullable(
+    uuid({ description: 'The turn whose answer is being written; one with detach can be read on' }),
+  ),
   temporary: flag({ example: false, description: 'In no list, and removed within a day' }),
   createTime: time({ example: '2026-01-31 12:00:00' }),
   updateTime: time({ example: '2026-01-31 12:00:00' }),
@@ -90,9 +94,11 @@ export const sessionSheet = sheetOf<SessionView>('Sessions', {
 });
 
 export function toSessionView(session: ChatSession): SessionView {
-  const { turnLease } = session;
+  const { turnLease, turnId } = session;
+  const answering = turnLease !== null && turnLease.getTime() > Date.now();
   return SessionView.of(session, {
     id: String(session.id),
-    answering: turnLease !== null && turnLease.getTime() > Date.now(),
+    answering,
+    turnId: answering ? turnId : null,
   });
 }

@@ -30,7 +30,7 @@ export class ChatSession {
   @Bigint({ nullable: true, select: false }) leafId: number | null;
   /** False while the messages form one branch, in the order of their ids. */
   @Flag({ default: false, select: false }) branched: boolean;
-  @Uuid({ nullable: true, select: false }) turnId: string | null;
+  @Uuid(nullable) turnId: string | null;
   @Timestamp(nullable) turnLease: Date | null;
   /** The process that answers the turn. */
   @Varchar(200, { nullable: true, select: false }) turnProcess: string | null;

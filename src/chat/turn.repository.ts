@@ -297,6 +297,13 @@ const BRANCH_HISTORY = `WITH RECURSIVE branch AS (
     FROM branch
     WHERE role IN ('user', 'assistant') AND state <> '${WRITING}' ORDER BY id`;
 
+/** The columns of StoredTurnRow about the answer. */
+const ANSWER_FIELDS = `answer.id AS "answerId", answer.content, answer.reasoning,
+         answer.state, answer.finish_reason AS "finishReason", answer.error,
+         answer.input_tokens AS "inputTokens", answer.output_tokens AS "outputTokens",
+         answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated,
+         answer.sources, answer.structured`;
+
 /** Reads and writes turns in few statements, prepared once per connection, because every turn pays for them. */
 @Injectable()
 export class TurnRepository {
@@ -484,11 +491,7 @@ export class TurnRepository {
   async findByKey(caller: Caller, key: string): Promise<StoredTurn | undefined> {
     const [row] = await this.database.query<StoredTurnRow>(
       `SELECT question.turn_id AS "turnId", question.request_hash AS "requestHash",
-         extract(epoch FROM now() - question.create_time)::integer AS "ageSeconds", answer.id AS "answerId", answer.content, answer.reasoning,
-         answer.state, answer.finish_reason AS "finishReason", answer.error,
-         answer.input_tokens AS "inputTokens", answer.output_tokens AS "outputTokens",
-         answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated,
-         answer.sources, answer.structured
+         extract(epoch FROM now() - question.create_time)::integer AS "ageSeconds", ${ANSWER_FIELDS}
        FROM chat_message question
        LEFT JOIN chat_message answer ON answer.tenant_id = question.tenant_id
          AND answer.turn_id = question.turn_id AND answer.role = 'assistant'
@@ -499,6 +502,22 @@ export class TurnRepository {
     if (!row) return undefined;
     const { turnId, requestHash, ageSeconds } = row;
     return { turnId, requestHash, ageSeconds, answer: storedAnswer(row) };
+  }
+
+  /** The ended answer of a turn in a session of the user; `running` while it is written, undefined where there is neither. */
+  async streamedAnswer(
+    { tenantId, userId }: AnswerOwner,
+    turnId: string,
+  ): Promise<StoredAnswer | 'running' | undefined> {
+    const [row] = await this.database.query<AnswerRow & { isRunning: boolean }>(
+      `SELECT ${ANSWER_FIELDS}, EXISTS (
+           SELECT FROM chat_session WHERE tenant_id = $1 AND user_id = $2 AND turn_id = $3
+         ) AS "isRunning"
+         FROM (SELECT) AS turn LEFT JOIN chat_message answer ON answer.tenant_id = $1 AND answer.user_id = $2
+           AND answer.turn_id = $3 AND answer.role = 'assistant' AND answer.state <> '${WRITING}'`,
+      [tenantId, userId, turnId],
+    );
+    return row && (storedAnswer(row) ?? (row.isRunning ? 'running' : undefined));
   }
 
   /** Renews the leases of running turns in sessions. Answers the ids of those that were asked to stop. */
@@ -634,12 +653,13 @@ function claimOf(place: TurnPlace | undefined): string {
 /** A message of a history, with its id. */
 type HistoryMessage = StoredMessage & { readonly id: number };
 
-interface StoredTurnRow
-  extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'id' | 'usage'>, TurnUsage {
+interface AnswerRow extends Omit<StoredAnswer, 'id' | 'usage'>, TurnUsage {
   readonly answerId: number | null;
 }
 
-function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
+type StoredTurnRow = Omit<StoredTurn, 'answer'> & AnswerRow;
+
+function storedAnswer(row: AnswerRow): StoredAnswer | undefined {
   if (row.answerId === null) return undefined;
   const { answerId: id, content, reasoning, state, finishReason, error, sources, structured } = row;
   const { inputTokens, outputTokens, totalTokens, estimated } = row;

@@ -77,7 +77,9 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
     await uploadFile(session, `${mark} note.txt`, `What ${mark} noted.`),
     await uploadFile(session, `${mark} book.txt`, longText(mark, 20_000)),
   ];
-  const asked = { model: 'common-model', content: `${mark} asked of files`, sessionId, files };
+  const question = { model: 'common-model', content: `${mark} asked of files`, sessionId, files };
+  // The stream of a detached answer is stored.
+  const asked = { ...question, detach: true };
   await session.raw('POST', '/chat/send', asked);
   const { rows } = done(
     await session.get<{ files: { state: string }[] }[]>(

@@ -4,6 +4,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray } from 'class-validator';
 import {
   AnyObject,
+  Flag,
   Input,
   Nested,
   nullable,
@@ -70,6 +71,12 @@ export class DecisionsBody {
     message: msg`each entry of decisions must be an object`,
   })
   decisions: CallDecisionBody[];
+
+  @Flag({
+    optional: true,
+    description: 'As of /chat/send; an answer that was sent with it goes on with it',
+  })
+  detach?: boolean;
 }
 
 @StrictFields()

@@ -13,10 +13,10 @@ export type StreamEnd = 'signed-out' | 'access-lost' | 'shutdown';
 export const ACCESS_LOST = msg`You may no longer use what this answer needs, so it stops here. Choose another model, agent or knowledge base.`;
 
 /**
- * Streams are limited by kind: following runs leaves a user's chat streams alone. `work` is watched work without a stream of
- * its own; it is not limited.
+ * Streams are limited by kind: following runs leaves a user's chat streams alone. `reader` follows a chat turn that goes on without
+ * it. `work` is watched work without a stream of its own; it is not limited.
  */
-export type StreamKind = 'chat' | 'harness' | 'work';
+export type StreamKind = 'chat' | 'reader' | 'harness' | 'work';
 
 /** The place of a stream among those that its user may have open. Its owner must release it when the stream ends. */
 export class StreamPlace {

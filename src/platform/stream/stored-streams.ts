@@ -69,6 +69,11 @@ export class StoredStreams implements OnApplicationShutdown {
     return this.repository.last(key);
   }
 
+  /** Removes streams of a user that have ended. */
+  remove(owner: Omit<StreamKey, 'id'>, ids: readonly string[]): Promise<void> {
+    return this.repository.remove(owner, ids);
+  }
+
   /** The frames after the number, those that are stored and those that come, until the stream has ended or the signal aborts. */
   async *after(
     key: StreamKey,

@@ -19,6 +19,7 @@ import { done } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { calling } from '../../support/scripted-model.js';
 import type { Session } from '../../support/session.js';
+import { TurnReader } from '../../support/turn-reader.js';
 import { eventually } from '../../support/wait.js';
 
 interface Call {
@@ -436,6 +437,45 @@ describe('a tool that changes something', () => {
       expect(await ledger((await answerIn(sessionId)).turnId)).toEqual(['TIMED_OUT', 'TIMED_OUT']);
       expect(executed).toEqual(['begun', 'begun']);
     });
+  });
+
+  it('of a detached answer lets it go on detached, and it is read from its beginning', async () => {
+    const sessionId = await newSession();
+    model({ ...ordering(), text: 'I order.' });
+    const body = { content: 'Order it', agentId, sessionId };
+    const first = await TurnReader.send(admin, body);
+    expect(first.reply.frames.at(-1)?.data).toMatchObject({ finishReason: 'waiting' });
+    const [call] = asked(first.reply);
+    if (!call) throw new Error('Nothing is asked.');
+    const before = first.numbers.length;
+    model({ text: 'It is ordered.' });
+    const rest = await decide(call.turnId, once(call));
+    expect(rest.raw).toContain(`id: ${before}\n`);
+    const { content, state } = await answerIn(sessionId);
+    expect(state).toBe('complete');
+    // One reader had seen the first part to its end, the other begins.
+    for (const reader of [first, new TurnReader(admin, call.turnId)]) {
+      await reader.readOn();
+      expect(reader.reply.text).toBe(content);
+      expect(reader.numbers).toEqual([...new Set(reader.numbers)].sort((a, b) => a - b));
+      expect(reader.reply.events).toEqual(expect.arrayContaining(['tool_approval', 'tool_result']));
+      expect(reader.reply.done).toBe(true);
+    }
+  });
+
+  it('lets an answer go on detached that was not', async () => {
+    const sessionId = await newSession();
+    const { call } = await waitingTurn(sessionId, { ...ordering(), text: 'I order.' });
+    model({ text: 'It is ordered.' });
+    const path = `/chat/turns/${call.turnId}/decisions`;
+    const body = { decisions: [once(call)], detach: true };
+    const rest = new ChatReply((await admin.raw('POST', path, body)).text, 'text/event-stream');
+    expect(rest.text).toBe('\n\nIt is ordered.');
+    const reader = await new TurnReader(admin, call.turnId).readOn();
+    expect(reader.reply.text).toBe((await answerIn(sessionId)).content);
+    expect(reader.reply.events).toEqual(expect.arrayContaining(['tool_call', 'tool_result']));
+    // The client of the decision had the first part.
+    expect(rest.events).not.toContain('tool_call');
   });
 
   it('leaves nothing in the ledger when its chat is deleted', async () => {

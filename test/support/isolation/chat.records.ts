@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { contentFrame } from '../../../src/chat/chat.frames.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { done } from '../people.js';
 import { chatSession, fresh } from './records.js';
@@ -60,6 +61,12 @@ async function makeTurn(by: Member, world: World): Promise<string> {
          arguments_json, arguments_sha256, subject_hash, grantable, state, expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, 'order', 'call order', $7, '${HASH}', '${HASH}', true, 'PENDING', now() + interval '1 day')`,
       [tenantId, turnId, question?.id, userId, randomUUID(), calls.waiting, text],
+    );
+    // Sent with detach, with the last frame that is stored.
+    await database.query(
+      `INSERT INTO stream_frame (tenant_id, user_id, stream_id, sequence, frame, message_id)
+       VALUES ($1, $2, $3, 0, $4, $5), ($1, $2, $3, 1, '', $5)`,
+      [tenantId, userId, turnId, `id: 0\n${contentFrame(text)}`, question?.id],
     );
   });
   made.set(turnId, calls);

@@ -669,6 +669,7 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'POST /chat/files/:ossId/check': { ossId: { kind: file } },
   'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
+  'GET /chat/turns/:turnId/stream': { turnId: { kind: waitingTurn } },
   'POST /chat/turns/:turnId/decisions': {
     turnId: { kind: waitingTurn, body: decisionAbout, code: 409 },
   },

@@ -84,6 +84,11 @@ export const chat = {
     '回答因长度上限被截断。请继续询问剩余内容，或提高上限。',
   'The service stopped while this answer was being written. Send the message again.':
     '生成此回答时服务停止了。请重新发送消息。',
+  'An answer with detach is stopped by its session. Send a sessionId, or leave detach out.':
+    '带 detach 的回答通过其会话停止。请提供 sessionId，或不要使用 detach。',
+  'The stream of this answer is not kept. Load the messages of the chat.':
+    '此回答的事件流已不再保留。请加载该对话的消息。',
+  'Last-Event-ID must be the id of the last frame.': 'Last-Event-ID 必须是最后一帧的 id。',
   'The chat session': '会话',
   'The chat message': '消息',
   'The feedback': '反馈',
