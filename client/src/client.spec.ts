@@ -378,6 +378,43 @@ describe('streamChat', () => {
     );
   });
 
+  it('reads a detached turn on after lost connections', async () => {
+    const turn = 'id: 0\nevent: turn\ndata: {"event":"turn","turnId":"the-turn"}\n\n';
+    const states: string[] = [];
+    answers = [
+      stream(`${turn}id: 1\n${content('So')}id: 2\nevent: con`, 'cut'),
+      json({ code: 503, msg: 'Later.', data: null }),
+      stream(`: connected\n\nid: 2\n${content(' it')}`),
+      stream(`id: 3\n${content(' is.')}id: 4\n${done}`),
+    ];
+
+    const body = { content: 'Hi', sessionId: 3, detach: true };
+    const onConnection = (state: string): void => void states.push(state);
+    const events = await all(plinth.streamChat(body, { onConnection }));
+
+    expect(events.map((event) => ('content' in event ? event.content : event.event))).toEqual([
+      ...['turn', 'So', ' it', ' is.', 'done'],
+    ]);
+    const path = 'GET /chat/turns/the-turn/stream';
+    expect(requests.map(({ line }) => line)).toEqual(['POST /chat/send', path, path, path]);
+    expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([
+      ...[undefined, '1', '1', '2'],
+    ]);
+    expect(states).toEqual([
+      ...['connected', 'reconnecting', 'reconnecting', 'connected', 'reconnecting', 'connected'],
+    ]);
+  });
+
+  it('ends where a detached turn has failed or is not kept', async () => {
+    const failure = 'id: 5\nevent: error\ndata: {"event":"error","error":"Interrupted."}\n\n';
+    answers = [stream(failure), json({ code: 404, msg: 'Load the messages.', data: null })];
+
+    const reading = (): Promise<unknown> => thrownBy(all(plinth.streamTurn('a-turn')));
+    expect(await reading()).toMatchObject({ message: 'Interrupted.', code: 500 });
+    expect(await reading()).toMatchObject({ code: 404 });
+    expect(requests[0]?.headers['last-event-id']).toBeUndefined();
+  });
+
   it('closes the connection when its reader leaves', async () => {
     const closed = new Promise<void>((resolve) => {
       answers = [

@@ -55,6 +55,8 @@ export interface FailedFile {
 
 /** Events of an answer (docs/API.md, POST /chat/send). The failure event is thrown as ApiError instead. */
 export type ChatEvent =
+  /** The first event of an answer with `detach`. */
+  | { readonly event: 'turn'; readonly turnId: string }
   | {
       readonly event: 'sources';
       readonly sources: ChatSource[];
@@ -129,6 +131,7 @@ interface ChatFailure {
 }
 
 const CHAT_EVENTS: readonly string[] = [
+  'turn',
   'files',
   'sources',
   'content',
@@ -153,8 +156,7 @@ export interface Notice {
   readonly data: string;
 }
 
-export interface ChatStreamOptions {
-  readonly signal?: AbortSignal;
+export interface ChatStreamOptions extends FollowOptions {
   /** Sending again with the same key returns the stored turn. */
   readonly idempotencyKey?: string;
 }
@@ -173,7 +175,8 @@ export interface ModelTestOptions {
 export interface Streams {
   /**
    * Sends a message and reads its answer. A refusal and a failed turn throw ApiError, a stream that ends before `done` throws
-   * ConnectionError. Leaving the loop closes the connection, which stops the turn.
+   * ConnectionError. Leaving the loop closes the connection, which stops the turn. With `detach` a connection that is lost after
+   * the event `turn` is resumed, and only `chatStop` stops the turn.
    */
   streamChat(
     body: ChatSendBody,
@@ -185,8 +188,13 @@ export interface Streams {
   streamDecisions(
     turnId: string,
     decisions: readonly CallDecisionBody[],
-    options?: Pick<ChatStreamOptions, 'signal'>,
+    options?: FollowOptions & { readonly detach?: boolean },
   ): AsyncGenerator<ChatEvent, void, undefined>;
+  /**
+   * Reads a turn with `detach` from its beginning to its end, as `streamChat` reads an answer. A lost connection is resumed. Throws
+   * ApiError with the code 404 when the stream is not kept: its messages are complete.
+   */
+  streamTurn(turnId: string, options?: FollowOptions): AsyncGenerator<ChatEvent, void, undefined>;
   /**
    * Tests a model as `modelTest` does and yields its steps as they happen. An `error` event throws ApiError, and a stream
    * that ends before `done` throws ConnectionError. Leaving the loop closes the connection, which ends the test.
@@ -230,12 +238,16 @@ export function streamsOf(connection: Connection): Streams {
   return {
     streamChat: (body, options = {}) =>
       streamChat(connection, { path: '/chat/send', body }, options),
-    streamDecisions: (turnId, decisions, options = {}) =>
+    streamDecisions: (turnId, decisions, { detach, ...options } = {}) =>
       streamChat(
         connection,
-        { path: `/chat/turns/${turnId}/decisions`, body: { decisions } },
+        {
+          path: `/chat/turns/${turnId}/decisions`,
+          body: { decisions, ...(detach && { detach }) },
+        },
         options,
       ),
+    streamTurn: (turnId, options = {}) => streamTurn(connection, { turnId }, options),
     streamModelTest: (id, body = {}, options = {}) =>
       streamModelTest(connection, { id, body }, options),
     streamRunEvents: (sessionId, runId, options = {}) =>
@@ -249,27 +261,60 @@ export function streamsOf(connection: Connection): Streams {
 async function* streamChat(
   connection: Connection,
   { path, body }: { readonly path: string; readonly body: object },
-  { signal, idempotencyKey }: ChatStreamOptions,
+  { idempotencyKey, ...options }: ChatStreamOptions,
 ): AsyncGenerator<ChatEvent, void, undefined> {
   const headers = new Headers({ 'Content-Type': 'application/json' });
   if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
-  const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  for await (const { event = '', data, requestId } of framesOf(
-    connection,
-    { path, ...init },
-    signal,
-  )) {
-    if (event === 'error') {
-      const failure = JSON.parse(data) as ChatFailure;
-      const { error: message, code = 500, data: details = null } = failure;
-      throw new ApiError({ code, message, data: details, status: 200, requestId });
+  const call = { path, method: 'POST', headers, body: JSON.stringify(body) };
+  const onOpen = (): void => options.onConnection?.('connected');
+  let turnId: string | undefined;
+  let last: string | undefined;
+  try {
+    for await (const frame of framesOf(connection, call, options.signal, onOpen)) {
+      const received = chatEventOf(frame);
+      last = frame.id ?? last;
+      if (!received) continue;
+      if (received.event === 'turn') ({ turnId } = received);
+      yield received;
+      if (received.event === 'done') return;
     }
-    if (!CHAT_EVENTS.includes(event)) continue;
-    const received = JSON.parse(data) as ChatEvent;
-    yield received;
-    if (received.event === 'done') return;
+  } catch (error) {
+    if (!(error instanceof ConnectionError) || turnId === undefined) throw error;
   }
-  throw new ConnectionError('The connection was lost before the answer was complete.');
+  if (turnId === undefined) {
+    throw new ConnectionError('The connection was lost before the answer was complete.');
+  }
+  options.onConnection?.('reconnecting');
+  yield* streamTurn(connection, { turnId, last }, options);
+}
+
+async function* streamTurn(
+  connection: Connection,
+  turn: { readonly turnId: string; readonly last?: string | undefined },
+  options: FollowOptions,
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const path = `/chat/turns/${encodeURIComponent(turn.turnId)}/stream`;
+  let { last } = turn;
+  const call = (): Call => ({
+    path,
+    headers: new Headers(last === undefined ? {} : { 'Last-Event-ID': last }),
+  });
+  for await (const frame of followed(connection, call, options)) {
+    const received = chatEventOf(frame);
+    last = frame.id ?? last;
+    if (received) yield received;
+    if (received?.event === 'done') return;
+  }
+}
+
+/** The event of a frame; undefined for one that this client does not know. Throws ApiError for the failure of the turn. */
+function chatEventOf({ event = '', data, requestId }: Frame): ChatEvent | undefined {
+  if (event === 'error') {
+    const failure = JSON.parse(data) as ChatFailure;
+    const { error: message, code = 500, data: details = null } = failure;
+    throw new ApiError({ code, message, data: details, status: 200, requestId });
+  }
+  return CHAT_EVENTS.includes(event) ? (JSON.parse(data) as ChatEvent) : undefined;
 }
 
 async function* streamModelTest(
