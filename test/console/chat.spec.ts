@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import type { Locator, Page, Response, Route } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { Database } from '../../src/platform/database/index.js';
 import { OpenChat } from '../support/chat.js';
 import { Console, describeConsole, expectNoViolations } from '../support/console.js';
@@ -225,37 +225,58 @@ describeConsole('the chat', () => {
     await page.close();
   });
 
-  it('shows what is stored after a reload in mid-stream, and keeps what was typed', async () => {
+  it('goes on with an answer after a reload in mid-stream, and keeps what was typed', async () => {
     const page = await console.signedIn();
     await page.goto('/chat');
-    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, delayMs: 200 });
     await send(page, 'Count slowly');
     await answers(page).getByText('word4').waitFor();
     await composer(page).fill('my next thought');
 
     await page.reload();
 
-    await page.getByText('The connection was closed, so the answer ends here.').waitFor();
     await answers(page).getByText('word4').waitFor();
+    expect(await page.getByRole('button', { name: 'Stop answer' }).count()).toBe(1);
+    await expectNoViolations(page);
+    await answers(page).getByText('word39').waitFor();
+    await page.getByRole('button', { name: 'Answer again' }).first().waitFor();
+    expect(await answers(page).count()).toBe(1);
     expect(await composer(page).inputValue()).toBe('my next thought');
-    console.simulator.script({ match: COMPLETIONS, text: 'all numbers' });
+    const messages = await stored(sessionOf(page));
+    expect(messages.map(({ state }) => state)).toEqual(['complete', 'complete']);
+    expect(messages[1]?.content).toBe(NUMBERS);
+    expect(await answers(page).innerText()).toContain(NUMBERS);
+
+    console.simulator.script({ match: COMPLETIONS, text: 'all numbers', stall: 2 });
     await page.getByRole('button', { name: 'Answer again' }).first().click();
-    await answers(page).getByText('all numbers').waitFor();
+    await answers(page).getByText('all').waitFor();
+    await page.reload();
+    await answers(page).getByText('all').waitFor();
+    await page.getByRole('button', { name: 'Stop answer' }).click();
+    await page.getByText('You stopped the answer here.').waitFor();
     await page.close();
   });
 
-  it('says that a connection was lost, and shows what was stored', async () => {
+  it('goes on with an answer when its connection was lost', async () => {
     const page = await console.signedIn();
     await page.goto('/chat');
-    console.expectProblems(/\/chat\/send net::/, /ERR_(INCOMPLETE|CONNECTION|NETWORK|EMPTY)/);
-    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    console.expectProblems(
+      /\/chat\/(send|turns\/[\w-]+\/stream) net::/,
+      /ERR_(INCOMPLETE|CONNECTION|NETWORK|EMPTY|INTERNET)/,
+    );
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, delayMs: 200 });
     await send(page, 'Count, please');
     await answers(page).getByText('word4').waitFor();
 
+    await page.context().setOffline(true);
     (console.plinth.app.getHttpServer() as { closeAllConnections(): void }).closeAllConnections();
 
-    await page.getByText('The connection was closed, so the answer ends here.').waitFor();
-    await answers(page).getByText('word4').waitFor();
+    await answers(page).getByText('Connecting again').waitFor();
+    await page.context().setOffline(false);
+    await answers(page).getByText('word39').waitFor();
+    await page.getByRole('button', { name: 'Answer again' }).first().waitFor();
+    expect(await answers(page).innerText()).toContain(NUMBERS);
+    expect((await stored(sessionOf(page)))[1]).toMatchObject({ state: 'complete' });
     await page.close();
   });
 
@@ -315,16 +336,14 @@ describeConsole('the chat', () => {
       () => said.length,
       (count) => count > 1,
     );
-    expect(await said[1]).toContain('IDEMPOTENCY_IN_PROGRESS');
-    const isSession = (response: Response): boolean =>
-      /\/system\/session\/\d+$/.test(response.url());
-    // It asks until the answer has ended.
-    for (let times = 0; times < 2; times += 1) await page.waitForResponse(isSession);
 
     console.simulator.release();
 
     await answers(page).getByText('late but whole').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
+    // Both have read the same turn.
+    const turns = (await Promise.all(said)).map((text) => /"turnId":"[\w-]+"/.exec(text)?.[0]);
+    expect(new Set(turns).size).toBe(1);
     expect(await said[0]).toContain('"done":true');
     await page.close();
   });
@@ -472,11 +491,12 @@ describeConsole('the chat', () => {
       expect(await answers(tab).count()).toBe(1);
     }
 
-    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, delayMs: 200 });
     await send(page, 'And for the one that stays');
     await answers(other).last().getByText('word4').waitFor();
     await page.close();
-    await other.getByText('The connection was closed, so the answer ends here.').waitFor();
+    // The answer goes on, and the other tab reads it itself.
+    await answers(other).last().getByText('word39').waitFor();
     await other.getByRole('button', { name: 'Send message' }).waitFor();
     await other.close();
   });

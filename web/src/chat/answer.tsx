@@ -75,14 +75,7 @@ export function LiveAnswer({ turn }: { readonly turn: Turn }) {
   const view = useDeferredValue(now);
   const { segments, reasoning, thinkingMs, sources, attempts, end, retrieval } = view;
   const isEmpty = segments.length === 0;
-  const state =
-    end?.kind === 'lost'
-      ? 'lost'
-      : attempts > 0
-        ? 'connecting'
-        : isEmpty && reasoning === ''
-          ? 'waiting'
-          : 'writing';
+  const state = attempts > 0 ? 'connecting' : isEmpty && reasoning === '' ? 'waiting' : 'writing';
   return (
     <article
       className={styles['answer']}
@@ -103,11 +96,6 @@ export function LiveAnswer({ turn }: { readonly turn: Turn }) {
         <p className={styles['waiting']}>
           <span className={styles['pulse']} aria-hidden />
           {t(`state.${state}`)}
-        </p>
-      )}
-      {end?.kind === 'lost' && (
-        <p className={styles['note']} role="status">
-          {t('state.lost')}
         </p>
       )}
       {sources.length > 0 && !isEmpty && <Sources sources={sources} />}

@@ -44,6 +44,7 @@ import { Sessions } from './sessions';
 import type { AttachedFile } from './turn';
 import {
   endRemote,
+  follow,
   forgetRefusal,
   send,
   stop,
@@ -243,6 +244,13 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
   // The writing tab may have crashed, so the service is asked. Data from before the message was sent is ignored.
   const isAbandoned =
     remote !== undefined && session?.answering === false && sessionAt > remote.since + WATCH_MS;
+  // The writing tab was closed or stands still, so this one reads the answer itself.
+  const isSilent = remote !== undefined && sessionAt > remote.shownAt + WATCH_MS;
+  const turnId = isElsewhere && (!turn || isSilent) ? session.turnId : null;
+  const isLoaded = conversation.data !== undefined;
+  useEffect(() => {
+    if (sessionId !== undefined && turnId !== null && isLoaded) void follow(sessionId, turnId);
+  }, [sessionId, turnId, isLoaded]);
   const wasElsewhere = useRef(false);
   useEffect(() => {
     if (sessionId !== undefined && (isAbandoned || (wasElsewhere.current && !isElsewhere))) {

@@ -1,5 +1,5 @@
 import { ApiError, ConnectionError } from '@plinth/client';
-import type { ChatEvent, ChatSource, FailedFile } from '@plinth/client';
+import type { ChatEvent, ChatSource, FailedFile, FollowOptions } from '@plinth/client';
 import { signal } from '../app/signal';
 
 export interface Call {
@@ -28,9 +28,7 @@ export type TurnEnd =
   /** The service completed the turn. Its stored messages are loaded and replace it. */
   | { readonly kind: 'done' }
   /** The service refused the message, or the turn failed. */
-  | { readonly kind: 'failed'; readonly error: unknown }
-  /** The connection was lost before the end of the turn. */
-  | { readonly kind: 'lost' };
+  | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Visible state of an answer that is being written. */
 export interface TurnView {
@@ -86,16 +84,17 @@ const FIRST_DELAY_MS = 500;
 const MAX_ATTEMPTS = 6;
 
 /** Opens the stream of an answer. */
-type OpenStream = (options: {
-  readonly signal: AbortSignal;
-  readonly idempotencyKey: string;
-}) => AsyncIterable<ChatEvent>;
+type OpenStream = (
+  options: Required<FollowOptions> & { readonly idempotencyKey: string },
+) => AsyncIterable<ChatEvent>;
 
 /** An answer that is being written in this tab or another one. It continues while other pages are shown. */
 export class Turn {
   view: TurnView = NOTHING;
   /** Time at which this tab started to show the turn. */
   readonly since = Date.now();
+  /** Time of the last change of the view. */
+  shownAt = this.since;
   private readonly abort = new AbortController();
   private readonly changes = signal();
   private segments: Segment[] = [];
@@ -122,19 +121,20 @@ export class Turn {
 
   readonly current = (): TurnView => this.view;
 
-  /** Closes the connection, which stops the answer. */
+  /** Closes the connection. Stops an answer only before it has begun. */
   close(): void {
     this.abort.abort();
   }
 
   show(view: TurnView): void {
     this.view = view;
+    this.shownAt = Date.now();
     this.changes.emit();
   }
 
   /**
-   * Sends the message and reads its answer. Until the service responds, a lost connection is retried; the idempotency key
-   * ensures that the message is sent only once.
+   * Sends the message and reads its answer, which resumes lost connections. Until the service responds, the message is sent
+   * again; the idempotency key ensures that it is answered only once.
    */
   async run(open: OpenStream): Promise<void> {
     this.finish(await this.read(open));
@@ -143,11 +143,14 @@ export class Turn {
   private async read(open: OpenStream): Promise<TurnEnd> {
     const { signal } = this.abort;
     const idempotencyKey = this.outline.key;
+    const onConnection: Required<FollowOptions>['onConnection'] = (state) => {
+      const isLost = state === 'reconnecting';
+      if (isLost || this.view.attempts > 0)
+        this.show({ ...this.view, attempts: isLost ? this.view.attempts + 1 : 0 });
+    };
     for (let attempts = 0; ; attempts += 1) {
-      let isAnswered = false;
       try {
-        for await (const event of open({ signal, idempotencyKey })) {
-          isAnswered = true;
+        for await (const event of open({ signal, idempotencyKey, onConnection })) {
           this.collect(event);
         }
         return { kind: 'done' };
@@ -155,7 +158,6 @@ export class Turn {
         if (error instanceof ApiError) return { kind: 'failed', error };
         if (signal.aborted) return { kind: 'done' };
         if (!(error instanceof ConnectionError)) return { kind: 'failed', error };
-        if (isAnswered) return { kind: 'lost' };
         if (attempts >= MAX_ATTEMPTS) return { kind: 'failed', error };
         this.show({ ...this.view, attempts: attempts + 1 });
         await pause(FIRST_DELAY_MS * 2 ** attempts, signal);
@@ -196,6 +198,7 @@ export class Turn {
               },
         );
         break;
+      case 'turn':
       case 'tool_approval':
       case 'usage':
       case 'done':

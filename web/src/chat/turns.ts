@@ -89,6 +89,8 @@ export async function send(message: Message): Promise<void> {
     ...choice,
     sessionId: id,
     inline: false,
+    // The answer survives a reload and a lost connection.
+    detach: true,
     ...(!isAgain && { content }),
     ...(!isAgain && files.length > 0 && { files: files.map((file) => Number(file.id)) }),
     ...(place.kind === 'again' && { regenerate: Number(place.questionId) }),
@@ -150,7 +152,9 @@ async function goOn(
   { turnId, decisions }: { readonly turnId: string; readonly decisions: readonly Decision[] },
 ): Promise<void> {
   const stopSharing = share(turn);
-  await turn.run(({ signal }) => plinth.streamDecisions(turnId, decisions, { signal }));
+  await turn.run(({ signal, onConnection }) =>
+    plinth.streamDecisions(turnId, decisions, { signal, onConnection, detach: true }),
+  );
   stopSharing();
   keepSources(turn);
   const { end } = turn.view;
@@ -164,6 +168,40 @@ async function goOn(
   }
   drop(turn);
   void queryClient.invalidateQueries({ queryKey: sessionsKey });
+}
+
+function isOwn(sessionId: string): boolean {
+  return turns.get(sessionId)?.isRemote === false;
+}
+
+/** Turns that this page has read or tried to read. */
+const followed = new Set<string>();
+
+/** Shows an answer that is being written and that this page has not sent: after a reload, or by another device. */
+export async function follow(sessionId: string, turnId: string): Promise<void> {
+  if (isOwn(sessionId) || followed.has(turnId)) return;
+  followed.add(turnId);
+  const stored = { ...conversationQuery(sessionId), staleTime: 0, retry: false };
+  const before = (await queryClient.query(stored).catch(() => undefined))?.messages;
+  if (!before || isOwn(sessionId)) {
+    followed.delete(turnId);
+    return;
+  }
+  const newest = before.at(-1)?.id ?? '0';
+  const turn = new Turn({ key: turnId, sessionId, after: undefined, newest });
+  turns.set(sessionId, turn);
+  changes.emit();
+  await turn.run(({ signal, onConnection }) => plinth.streamTurn(turnId, { signal, onConnection }));
+  keepSources(turn);
+  const { end } = turn.view;
+  if (end?.kind === 'failed' && isGone(end.error)) {
+    // Its client did not detach it: the page waits for the stored answer.
+    turns.delete(sessionId);
+    changes.emit();
+    return;
+  }
+  followed.delete(turnId);
+  await settle(turn, new Set(before.map(({ id }) => id)), draftOf(sessionId));
 }
 
 /** Loads the stored messages of an ended turn and replaces the live turn with them. */
@@ -286,8 +324,10 @@ export async function stop(sessionId: string): Promise<void> {
   const turn = turns.get(sessionId);
   try {
     const { stopped } = await plinth.chatStop({ path: { sessionId: Number(sessionId) } });
-    // The turn may not have reached the service yet.
-    if (!stopped) turn?.close();
+    if (stopped || !turn) return;
+    // The message had not reached the service, which stops an answer whose client leaves before it begins, or has now.
+    turn.close();
+    await plinth.chatStop({ path: { sessionId: Number(sessionId) } });
   } catch (error) {
     turn?.close();
     if (!turn || turn.isRemote) notifyFailure(error);
