@@ -65,6 +65,8 @@ export function rank(
   limit: number,
   among?: ReadonlySet<number>,
 ): KeywordHit[] {
+  integers.reset();
+  doubles.reset();
   const all = [...words, ...joined];
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
   const length = sum(words.map(({ frequency }) => frequency));
@@ -77,7 +79,7 @@ export function rank(
   });
   const { fragments, gains } = candidatesOf(gainsOfAll, words.length, limit, among);
   // In the order of the question, so that equal sums are rounded equally.
-  const scores = new Float64Array(fragments.count);
+  const scores = doubles.take(fragments.count);
   for (const word of gains.slice(0, words.length)) add(scores, word);
   addJoined(scores, joined, gains, words.length);
   const top = bestOf(scores, limit, fragments);
@@ -88,6 +90,41 @@ export function rank(
     terms: terms[index] ?? [],
   }));
 }
+
+/** Numbers that are kept from one ranking to the next; more are given back. */
+const MAX_REUSED_COUNT = 2_097_152;
+
+/**
+ * Arrays of a ranking, which runs without a pause and is followed by others. V8 counts the memory of arrays that it has not
+ * collected yet, and answers many of them with collections of the whole heap, which take longer than the ranking.
+ */
+class Scratch<Values extends Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
+  private values: Values;
+  private used = 0;
+
+  constructor(private readonly create: (length: number) => Values) {
+    this.values = create(65_536);
+  }
+
+  /** An array of zeros, until `reset`. */
+  take(length: number): Values {
+    if (this.used + length > this.values.length) {
+      this.values = this.create(Math.max(length, 2 * this.values.length));
+      this.used = 0;
+    }
+    const next = this.values.subarray(this.used, this.used + length) as Values;
+    this.used += length;
+    return next.fill(0) as Values;
+  }
+
+  reset(): void {
+    this.used = 0;
+    if (this.values.length > MAX_REUSED_COUNT) this.values = this.create(65_536);
+  }
+}
+
+const integers = new Scratch((length) => new Int32Array(length));
+const doubles = new Scratch((length) => new Float64Array(length));
 
 /** Ids of a page: those of a document follow each other. */
 const PAGE = 256;
@@ -101,8 +138,8 @@ class FragmentNumbers {
   /** Where the pages are in `numbers`, by id divided by their size. */
   private readonly pages = new Map<number, number>();
   /** Fragment number plus 1; 0 for an id without one. */
-  private numbers = new Int32Array(16 * PAGE);
-  private ids = new Float64Array(1_024);
+  private numbers = integers.take(16 * PAGE);
+  private ids = doubles.take(1_024);
   private page = -1;
   private pageStart = -1;
   count = 0;
@@ -113,8 +150,7 @@ class FragmentNumbers {
     const place = this.placeOf(id);
     const existing = this.numbers[place] ?? 0;
     if (existing > 0) return existing - 1;
-    if (this.count === this.ids.length)
-      this.ids = grown(this.ids, new Float64Array(2 * this.count));
+    if (this.count === this.ids.length) this.ids = grown(this.ids, doubles.take(2 * this.count));
     this.ids[this.count] = id;
     this.count += 1;
     this.numbers[place] = this.count;
@@ -149,7 +185,7 @@ class FragmentNumbers {
     this.pages.set(this.page, this.pageStart);
     const { length } = this.numbers;
     if (this.pageStart < length) return;
-    this.numbers = grown(this.numbers, new Int32Array(2 * length));
+    this.numbers = grown(this.numbers, integers.take(2 * length));
   }
 }
 
@@ -167,80 +203,92 @@ interface Weighing extends Corpus {
   readonly queryFrequency: number;
 }
 
-/** Scores that one word, or several words as one, add to fragments, each of which comes once. */
+type VisitGain = (fragmentId: number, gain: number) => void;
+
+/**
+ * Scores that one word, or several words as one, add to fragments. They are computed from the postings at each visit: arrays of
+ * them for frequent words would be most of what a search allocates, and collecting them most of its time.
+ */
 interface Gains {
   readonly count: number;
-  readonly ids: Float64Array;
-  readonly gains: Float64Array;
   /** The largest of the gains. */
   readonly most: number;
+  /** Visits each fragment once. */
+  each(visit: VisitGain): void;
 }
 
 function gainsOf(
   postings: readonly Buffer[],
   { fragments, averageLength, k3, queryFrequency, weight = 1 }: Weighing,
 ): Gains {
-  const { count, ids, gains } = saturated(postings, averageLength);
+  const saturation = (frequency: number, length: number): number =>
+    (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / averageLength));
+  const [only = NO_POSTINGS] = postings;
+  const visitAll =
+    postings.length > 1
+      ? summed(postings)
+      : (visit: Visit): void => {
+          readPostings(only, visit);
+        };
+  let count = 0;
+  let most = 0;
+  visitAll((_, frequency, length) => {
+    count += 1;
+    most = Math.max(most, saturation(frequency, length));
+  });
   const among = Math.max(fragments, count);
   const rarity = Math.log(1 + (among - count + 0.5) / (count + 0.5));
   const factor = (weight * rarity * (queryFrequency * (k3 + 1))) / (queryFrequency + k3);
-  let most = 0;
-  for (let at = 0; at < count; at += 1) {
-    const gain = factor * (gains[at] ?? 0);
-    gains[at] = gain;
-    if (gain > most) most = gain;
-  }
-  return { count, ids, gains, most };
+  return {
+    count,
+    most: factor * most,
+    each: (visit) => {
+      visitAll((fragmentId, frequency, length) => {
+        visit(fragmentId, factor * saturation(frequency, length));
+      });
+    },
+  };
 }
 
-/** What the repetitions of a word say of fragments of their lengths, before its rarity. */
-function saturated(postings: readonly Buffer[], averageLength: number): Omit<Gains, 'most'> {
-  const size = sum(postings.map(mostIn));
-  const ids = new Float64Array(size);
-  const gains = new Float64Array(size);
-  const saturation = (frequency: number, length: number): number =>
-    (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / averageLength));
-  let count = 0;
-  const [only] = postings;
-  if (only && postings.length === 1) {
-    readPostings(only, (fragmentId, frequency, length) => {
-      ids[count] = fragmentId;
-      gains[count] = saturation(frequency, length);
-      count += 1;
-    });
-    return { count, ids, gains };
-  }
-  // A fragment may have a word by several stems.
+const NO_POSTINGS = Buffer.alloc(0);
+
+/** A fragment may have a word by several stems, whose frequencies count together. */
+function summed(postings: readonly Buffer[]): (visit: Visit) => void {
   const fragments = new FragmentNumbers();
-  const lengths = new Float64Array(size);
+  const frequencies: number[] = [];
+  const lengths: number[] = [];
   for (const bytes of postings) {
     readPostings(bytes, (fragmentId, frequency, length) => {
       const number = fragments.of(fragmentId);
-      ids[number] = fragmentId;
-      gains[number] = (gains[number] ?? 0) + frequency;
+      frequencies[number] = (frequencies[number] ?? 0) + frequency;
       lengths[number] = length;
     });
   }
-  ({ count } = fragments);
-  for (let at = 0; at < count; at += 1) gains[at] = saturation(gains[at] ?? 0, lengths[at] ?? 0);
-  return { count, ids, gains };
+  return (visit) => {
+    for (let number = 0; number < fragments.count; number += 1) {
+      visit(fragments.idOf(number), frequencies[number] ?? 0, lengths[number] ?? 0);
+    }
+  };
 }
 
 /** The gains by the form of the word that says most of each fragment. */
 function bestForm(one: Gains, other: Gains): Gains {
   if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
   const fragments = new FragmentNumbers();
-  const ids = new Float64Array(one.count + other.count);
-  const gains = new Float64Array(one.count + other.count);
+  const gains: number[] = [];
   for (const form of [one, other]) {
-    for (let at = 0; at < form.count; at += 1) {
-      const id = form.ids[at] ?? 0;
-      const number = fragments.of(id);
-      ids[number] = id;
-      gains[number] = Math.max(gains[number] ?? 0, form.gains[at] ?? 0);
-    }
+    form.each((fragmentId, gain) => {
+      const number = fragments.of(fragmentId);
+      gains[number] = Math.max(gains[number] ?? 0, gain);
+    });
   }
-  return { count: fragments.count, ids, gains, most: Math.max(one.most, other.most) };
+  return {
+    count: fragments.count,
+    most: Math.max(one.most, other.most),
+    each: (visit) => {
+      for (const [number, gain] of gains.entries()) visit(fragments.idOf(number), gain);
+    },
+  };
 }
 
 /** The gains of candidates, by their numbers. */
@@ -284,7 +332,7 @@ function candidatesOf(
   const order = [...all.keys()]
     .slice(0, wordCount)
     .sort((a, b) => (all[b]?.most ?? 0) - (all[a]?.most ?? 0));
-  const scores = new Float64Array(sum(all.map(({ count }) => count)));
+  let scores = doubles.take(1_024);
   let isOpen = among === undefined;
   for (const [done, at] of order.entries()) {
     const others = order.slice(done);
@@ -295,30 +343,29 @@ function candidatesOf(
       isOpen = sum(others.map((other) => all[other]?.most ?? 0)) >= least * MARGIN;
     }
     const placed = place(at, isOpen);
-    if (isOpen) add(scores, placed);
+    if (!isOpen) continue;
+    while (scores.length < fragments.count) {
+      scores = grown(scores, doubles.take(2 * scores.length));
+    }
+    add(scores, placed);
   }
   return { fragments, gains };
 }
 
 /** The gains of those fragments that have a number; the others get one where `canAdd`. */
-function placedIn(
-  fragments: FragmentNumbers,
-  { count, ids, gains }: Gains,
-  canAdd: boolean,
-): CandidateGains {
-  const most = canAdd ? count : Math.min(count, fragments.count);
-  const numbers = new Int32Array(most);
-  const placedGains = new Float64Array(most);
-  let placed = 0;
-  for (let at = 0; at < count; at += 1) {
-    const id = ids[at] ?? 0;
-    const number = canAdd ? fragments.of(id) : fragments.find(id);
-    if (number < 0) continue;
-    numbers[placed] = number;
-    placedGains[placed] = gains[at] ?? 0;
-    placed += 1;
-  }
-  return { count: placed, numbers, gains: placedGains };
+function placedIn(fragments: FragmentNumbers, word: Gains, canAdd: boolean): CandidateGains {
+  const most = canAdd ? word.count : Math.min(word.count, fragments.count);
+  const numbers = integers.take(most);
+  const gains = doubles.take(most);
+  let count = 0;
+  word.each((fragmentId, gain) => {
+    const number = canAdd ? fragments.of(fragmentId) : fragments.find(fragmentId);
+    if (number < 0) return;
+    numbers[count] = number;
+    gains[count] = gain;
+    count += 1;
+  });
+  return { count, numbers, gains };
 }
 
 function add(scores: Float64Array, { count, numbers, gains }: CandidateGains): void {
@@ -339,8 +386,8 @@ function addJoined(
   words: number,
 ): void {
   if (joined.length === 0) return;
-  const added = new Float64Array(scores.length);
-  const rest = new Float64Array(scores.length);
+  const added = doubles.take(scores.length);
+  const rest = doubles.take(scores.length);
   for (const group of groupsOf(joined)) {
     for (const place of group) {
       const { isName = false, places = [] } = joined[place] ?? {};
@@ -413,7 +460,7 @@ function wordsOf(
   candidates: number,
 ): string[][] {
   const words = best.map((): string[] => []);
-  const ranks = new Int32Array(candidates);
+  const ranks = integers.take(candidates);
   for (const [index, number] of best.entries()) ranks[number] = index + 1;
   for (const [place, { count, numbers }] of gains.entries()) {
     const { word = '' } = matchedWords[place] ?? {};
@@ -447,11 +494,6 @@ export function packPostings(postings: readonly Posting[]): Buffer {
     packNumber(bytes, length);
   }
   return Buffer.from(bytes);
-}
-
-/** Maximum number of postings in the bytes: each of the three numbers takes at least one byte. */
-function mostIn(bytes: Buffer): number {
-  return Math.floor(bytes.length / 3);
 }
 
 type Visit = (fragmentId: number, frequency: number, length: number) => void;
