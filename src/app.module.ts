@@ -63,7 +63,7 @@ export function failureShapes(config: Config): readonly FailureShape[] {
     scimFailures,
     ssoFailures,
     oauthFailures,
-    mcpFailures(config),
+    ...mcpFailures(config),
   ];
 }
 

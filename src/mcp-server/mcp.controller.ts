@@ -9,9 +9,19 @@ import type { Config } from '../platform/config/index.js';
 import { setEnvelopeCode } from '../platform/error/index.js';
 import { NoEnvelope, whileConnected } from '../platform/http/index.js';
 import { McpMessageBody, ResourceMetadataView } from './mcp.dto.js';
-import { baseOf, BatchError, OriginError, RESOURCE_METADATA } from './mcp.errors.js';
+import {
+  baseOf,
+  BatchError,
+  GATEWAY_METADATA,
+  OriginError,
+  RESOURCE_METADATA,
+} from './mcp.errors.js';
+import { GatewayTools } from './gateway.tools.js';
+import { GATEWAY_PERMISSION, McpResources } from './mcp.resources.js';
+import type { McpResource } from './mcp.resources.js';
 import { McpServing } from './mcp.serving.js';
 import { McpTools } from './mcp.tools.js';
+import type { Exchange, ServedTools } from './served.tools.js';
 
 /** The Model Context Protocol for its clients. */
 @ApiTags('mcp')
@@ -22,6 +32,8 @@ export class McpController {
     @Inject(CONFIG) private readonly config: Config,
     private readonly serving: McpServing,
     private readonly tools: McpTools,
+    private readonly gateway: GatewayTools,
+    private readonly resources: McpResources,
   ) {}
 
   /**
@@ -31,23 +43,49 @@ export class McpController {
   @Post('mcp')
   @LoginOnly({ apiKey: 'any' })
   @ApiOkResponse({ schema: { type: 'object', additionalProperties: true } })
-  async message(
+  message(
     @CurrentCaller() caller: Caller,
     @Body() body: McpMessageBody,
     @Req() request: HttpRequest,
     @Res() response: HttpResponse,
   ): Promise<void> {
+    return this.answer(this.tools, body, { caller, request, response });
+  }
+
+  /**
+   * The same for the tools of tool servers that the caller may use, in one list. Their names begin with that of the server. Calls need
+   * consent `always`, and each is in the audit log.
+   */
+  @Post('mcp/gateway')
+  @LoginOnly({ apiKey: GATEWAY_PERMISSION })
+  @ApiOkResponse({ schema: { type: 'object', additionalProperties: true } })
+  gatewayMessage(
+    @CurrentCaller() caller: Caller,
+    @Body() body: McpMessageBody,
+    @Req() request: HttpRequest,
+    @Res() response: HttpResponse,
+  ): Promise<void> {
+    return this.answer(this.gateway, body, { caller, request, response });
+  }
+
+  private async answer(
+    tools: ServedTools,
+    body: McpMessageBody,
+    exchange: Exchange,
+  ): Promise<void> {
+    const { request, response } = exchange;
     this.requireOrigin(request);
     if (Array.isArray(body)) throw new BatchError();
     const signal = whileConnected(response);
     const answer = await this.serving.answer(
-      new Request(`${baseOf(this.config)}/mcp`, {
+      new Request(baseOf(this.config) + request.path, {
         method: 'POST',
         headers: headersOf(request),
         signal,
       }),
       body,
-      { caller, request, response },
+      exchange,
+      tools,
     );
     setEnvelopeCode(response, answer.status);
     response.status(answer.status).setHeaders(answer.headers);
@@ -70,14 +108,15 @@ export class McpController {
   @Public()
   @ApiOkResponse({ type: ResourceMetadataView })
   metadata(): ResourceMetadataView {
-    const base = baseOf(this.config);
-    return ResourceMetadataView.of({
-      resource: `${base}/mcp`,
-      resource_name: 'Plinth',
-      authorization_servers: [base],
-      scopes_supported: this.tools.permissions(),
-      bearer_methods_supported: ['header'],
-    });
+    return this.metadataOf(this.resources.all[0]);
+  }
+
+  /** The same for POST /mcp/gateway. */
+  @Get(GATEWAY_METADATA)
+  @Public()
+  @ApiOkResponse({ type: ResourceMetadataView })
+  gatewayMetadata(): ResourceMetadataView {
+    return this.metadataOf(this.resources.all[1]);
   }
 
   /** The same for clients that do not read the address in the refusal. */
@@ -86,6 +125,16 @@ export class McpController {
   @ApiOkResponse({ type: ResourceMetadataView })
   rootMetadata(): ResourceMetadataView {
     return this.metadata();
+  }
+
+  private metadataOf({ address, name, permissions }: McpResource): ResourceMetadataView {
+    return ResourceMetadataView.of({
+      resource: address,
+      resource_name: name,
+      authorization_servers: [baseOf(this.config)],
+      scopes_supported: permissions,
+      bearer_methods_supported: ['header'],
+    });
   }
 
   /** Browsers send an Origin; a page of a name that leads to this address (DNS rebinding) must not be served. */

@@ -16,36 +16,41 @@ export function baseOf({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return PUBLIC_URL ?? currentRequest()?.baseAddress ?? 'http://localhost';
 }
 
-/** The addresses that tokens of OAuth are for, the default one first. */
-export function resourcesOf(config: Pick<Config, 'PUBLIC_URL'>): readonly string[] {
-  return [`${baseOf(config)}/mcp`];
-}
-
-/** The path of the metadata of POST /mcp as a protected resource (RFC 9728, 3.1). */
+/** The paths of the metadata of the addresses as protected resources (RFC 9728, 3.1). */
 export const RESOURCE_METADATA = '.well-known/oauth-protected-resource/mcp';
+export const GATEWAY_METADATA = `${RESOURCE_METADATA}/gateway`;
 
 /** Paths whose failures are errors of JSON-RPC. */
-export const MCP_PATH = /^\/mcp\/?$/i;
+export const MCP_PATH = /^\/mcp(\/gateway)?\/?$/i;
 
 /**
- * Failures of POST /mcp before a message of the protocol is answered: HTTP statuses, and an error of JSON-RPC. Without a valid key
- * the answer names the metadata by which clients find the authorization server (RFC 9728, 5.1).
+ * Failures of POST /mcp and /mcp/gateway before a message of the protocol is answered: HTTP statuses, and an error of JSON-RPC.
+ * Without a valid key the answer names the metadata by which clients find the authorization server (RFC 9728, 5.1).
  */
-export function mcpFailures(config: Pick<Config, 'PUBLIC_URL'>): FailureShape {
-  return {
-    paths: MCP_PATH,
+export function mcpFailures(config: Pick<Config, 'PUBLIC_URL'>): readonly FailureShape[] {
+  const shape = (paths: RegExp, metadata: string): FailureShape => ({
+    paths,
     answer: (failure) => {
       const code = JSON_RPC_CODES[failure.code] ?? SERVER_ERROR;
-      const metadata = `${baseOf(config)}/${RESOURCE_METADATA}`;
+      const address = `${baseOf(config)}/${metadata}`;
       return {
         status: failure.code,
         body: { jsonrpc: '2.0', id: null, error: { code, message: messageForProgram(failure) } },
         ...(failure.code === 401 && {
-          headers: { 'WWW-Authenticate': `Bearer resource_metadata="${metadata}"` },
+          headers: { 'WWW-Authenticate': `Bearer resource_metadata="${address}"` },
         }),
       };
     },
-  };
+  });
+  return [shape(/^\/mcp\/?$/i, RESOURCE_METADATA), shape(/^\/mcp\/gateway\/?$/i, GATEWAY_METADATA)];
+}
+
+export class ConsentNeededError extends ForbiddenError {
+  constructor(tool: string) {
+    super(
+      msg`The tool ${tool} asks a person before each call, which is not possible here. Use it in a chat, or let an administrator set its consent to always.`,
+    );
+  }
 }
 
 export class OriginError extends ForbiddenError {

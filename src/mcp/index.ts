@@ -1,4 +1,5 @@
 export { McpModule } from './mcp.module.js';
+export { distinctNames } from './tool-names.js';
 export { ServerTools } from './server-tools.js';
 export { onlyReads } from './tool-text.js';
 export type { OfferedTool, ToolCallOutcome, ToolImage } from './server-tools.js';

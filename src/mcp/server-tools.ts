@@ -69,6 +69,15 @@ export class ServerTools {
     return this.repository.selectable(caller);
   }
 
+  /** All tools that the caller may use now, in the order of their ids. */
+  async all(caller: Caller): Promise<OfferedTool[]> {
+    const tools = await this.selectable(caller);
+    return this.offered(
+      caller,
+      tools.map(({ id }) => id),
+    );
+  }
+
   /** Those of the tools that the caller may use now, in the order of their ids. */
   async offered(caller: Caller, ids: readonly number[]): Promise<OfferedTool[]> {
     if (ids.length === 0) return [];

@@ -1,5 +1,6 @@
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import type { McpResource } from '../mcp-server/index.js';
 import type { AuthorizationQuery } from './oauth.dto.js';
 import { RedirectUriError } from './oauth.errors.js';
 import type { OAuthClient } from './oauth.clients.js';
@@ -26,20 +27,21 @@ export interface AuthorizationRequest {
 const CHALLENGE = /^[\w-]{43}$/;
 
 /**
- * Reads a request. Throws RedirectUriError if the client must not be answered at all. `resources` are the addresses that keys can be
- * for, the default one first; `offered` the permissions that clients can have.
+ * Reads a request. Throws RedirectUriError if the client must not be answered at all. `resources` is what keys can be for, the
+ * default one first.
  */
 export function readRequest(
   query: AuthorizationQuery,
   client: OAuthClient,
-  resources: readonly string[],
-  offered: readonly string[],
+  resources: readonly McpResource[],
 ): AuthorizationRequest {
   const { redirect_uri: redirectUri, state, code_challenge: challenge = '' } = query;
   if (!isRegisteredUri(client.redirectUris, redirectUri)) throw new RedirectUriError();
   const requested = (query.scope ?? '').split(' ').filter((one) => one !== '');
-  const scopes = offered.filter((one) => requested.length === 0 || requested.includes(one));
-  const resource = resourceOf(query.resource, resources);
+  const addresses = resources.map(({ address }) => address);
+  const resource = resourceOf(query.resource, addresses);
+  const { permissions = [] } = resources.find(({ address }) => address === resource) ?? {};
+  const scopes = permissions.filter((one) => requested.length === 0 || requested.includes(one));
   return {
     client,
     redirectUri,

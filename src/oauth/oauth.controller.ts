@@ -6,7 +6,7 @@ import type { Config } from '../platform/config/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
 import { clientNetwork, FormBody, NoEnvelope, SmallBody } from '../platform/http/index.js';
-import { baseOf, McpTools } from '../mcp-server/index.js';
+import { baseOf, McpResources } from '../mcp-server/index.js';
 import { OAuthClients } from './oauth.clients.js';
 import { RegisterClientDto, RevokeTokenDto, TokenDto } from './oauth.dto.js';
 import { OAuthError } from './oauth.errors.js';
@@ -30,7 +30,7 @@ export class OAuthController {
     @Inject(CONFIG) private readonly config: Config,
     private readonly oauth: OAuthService,
     private readonly clients: OAuthClients,
-    private readonly tools: McpTools,
+    private readonly resources: McpResources,
     private readonly limiter: RateLimiter,
   ) {
     const points = config.LOGIN_ATTEMPTS_PER_MINUTE;
@@ -49,7 +49,7 @@ export class OAuthController {
       token_endpoint: `${base}/oauth/token`,
       registration_endpoint: `${base}/oauth/register`,
       revocation_endpoint: `${base}/oauth/revoke`,
-      scopes_supported: this.tools.permissions(),
+      scopes_supported: this.resources.all.flatMap(({ permissions }) => permissions),
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: GRANT_TYPES,

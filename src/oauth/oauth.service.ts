@@ -14,7 +14,7 @@ import { InvalidInputError } from '../platform/error/index.js';
 import { localized } from '../platform/http/index.js';
 import { english, msg } from '../platform/message/index.js';
 import { ApplicationKeys, KEY_SECONDS } from '../apikey/index.js';
-import { baseOf, McpTools, resourcesOf } from '../mcp-server/index.js';
+import { baseOf, McpResources } from '../mcp-server/index.js';
 import { readRequest, resourceOf } from './authorization.js';
 import type { AuthorizationRequest } from './authorization.js';
 import { OAuthClients } from './oauth.clients.js';
@@ -47,7 +47,7 @@ export class OAuthService {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly clients: OAuthClients,
-    private readonly tools: McpTools,
+    private readonly resources: McpResources,
     private readonly keys: ApplicationKeys,
     private readonly repository: OAuthRepository,
   ) {}
@@ -123,7 +123,7 @@ export class OAuthService {
     signal: AbortSignal,
   ): Promise<AuthorizationRequest> {
     const client = await this.clients.find(query.client_id, signal);
-    return readRequest(query, client, resourcesOf(this.config), this.tools.permissions());
+    return readRequest(query, client, this.resources.all);
   }
 
   private grantable(caller: Caller, { scopes }: AuthorizationRequest): PermissionInfo[] {

@@ -69,6 +69,7 @@ const acceptedBodies: Record<string, object> = {
     ],
   },
   'POST /mcp': { jsonrpc: '2.0', id: 'robust', method: 'ping' },
+  'POST /mcp/gateway': { jsonrpc: '2.0', id: 'robust', method: 'ping' },
   'POST /agent/agent/export': {},
   'POST /monitor/logininfor/export': {},
   'POST /monitor/operlog/export': {},
@@ -210,7 +211,7 @@ async function outcome(session: Session, sent: Sent): Promise<Outcome> {
       const wrong = faultBelowV1(statusCode, text);
       return result(wrong);
     }
-    if (sent.path === '/mcp') return result(faultOfMcp(statusCode, text));
+    if (/^\/mcp(\/gateway)?$/.test(sent.path)) return result(faultOfMcp(statusCode, text));
     if (sent.path.startsWith('/scim/')) {
       const wrong = faultOfScim(statusCode, text);
       return result(wrong);

@@ -52,6 +52,7 @@ const publicRoutes: Record<string, string> = {
     'Opens the one file that the signed address names; images show addresses without a sign-in.',
   'GET /.well-known/oauth-protected-resource': 'Where POST /mcp is; the same for all.',
   'GET /.well-known/oauth-protected-resource/mcp': 'The same.',
+  'GET /.well-known/oauth-protected-resource/mcp/gateway': 'The same.',
   'GET /.well-known/oauth-authorization-server': 'Where to connect with it; the same for all.',
   'POST /oauth/register':
     'Stores nothing: the client id is what was registered; limited per address.',
@@ -160,6 +161,7 @@ const loginOnlyRoutes: Record<string, string> = {
   'POST /auth/sso/:provider/disconnect': 'Ends an own connection.',
   'GET /monitor/usage/own': 'The own calls of models.',
   'GET /monitor/usage/own/export': 'The same.',
+  'POST /mcp/gateway': 'Grants decide on the tool servers.',
   'POST /mcp': 'Each tool has the permission of its route, and is not there without it.',
   'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
   'DELETE /chat/feedback/:messageId': 'The own vote.',
@@ -185,6 +187,7 @@ const routesOfKeys: Record<string, string> = {
   'GET /system/user/getInfo': 'any',
   'GET /system/model/providerOptions': 'any',
   'POST /mcp': 'any',
+  'POST /mcp/gateway': 'mcp:tool:use',
   'GET /agent/agent/agentOptions': 'chat:chat:use',
   'GET /workflow/public/search': 'chat:chat:use',
   'POST /media/image': 'media:media:use',
@@ -495,7 +498,7 @@ describe('the OpenAPI document', () => {
   it('describes the failures of every route but those of health, downloads and streams included', () => {
     const wrong = routes.filter((route) => {
       const responses = operationOf(route)?.responses;
-      if (route.path === '/mcp') {
+      if (/^\/mcp(\/gateway)?$/.test(route.path)) {
         const own = responses?.['default']?.content?.['application/json']?.schema;
         return JSON.stringify(own) !== '{"$ref":"#/components/schemas/McpFailureView"}';
       }
@@ -538,6 +541,7 @@ describe('the OpenAPI document', () => {
       'GET /.well-known/oauth-authorization-server',
       'GET /.well-known/oauth-protected-resource',
       'GET /.well-known/oauth-protected-resource/mcp',
+      'GET /.well-known/oauth-protected-resource/mcp/gateway',
       'GET /health/live',
       'GET /health/ready',
     ]);

@@ -1,15 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { onlyReads, ServerTools } from '../../mcp/index.js';
+import { distinctNames, onlyReads, ServerTools } from '../../mcp/index.js';
 import type { OfferedTool, ToolCallOutcome } from '../../mcp/index.js';
 import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolFacts, ToolOutcome } from './agent-tool.js';
 import { quotable, quoted } from './quotation.js';
 
-/** Names of tools that every model service takes. */
-const MAX_NAME_CHARS = 64;
-const OTHER_CHARACTER = /[^\w-]/g;
 /** A tool server may be slow to connect besides the call. */
 const ADDED_MS = 1_000;
 
@@ -73,35 +70,4 @@ function toolOutcome(
       images: images.map(({ mediaType: mimeType, data }) => ({ type: 'image', mimeType, data })),
     }),
   };
-}
-
-/** The names for a model, in the order of the tools: a name that several have gets the name of its server as a prefix. */
-export function distinctNames(
-  tools: readonly Pick<OfferedTool, 'name' | 'serverName'>[],
-  taken: readonly string[],
-): string[] {
-  const plain = tools.map(({ name }) => usableName(name));
-  const names = new Set(taken);
-  return tools.map(({ serverName }, place) => {
-    const name = plain[place] ?? '';
-    const isShared = plain.filter((one) => one === name).length > 1;
-    const wanted =
-      isShared || names.has(name) || name === '' ? usableName(`${serverName}_${name}`) : name;
-    const distinct = distinctName(wanted, names);
-    names.add(distinct);
-    return distinct;
-  });
-}
-
-function usableName(name: string): string {
-  return name.replaceAll(OTHER_CHARACTER, '_').slice(0, MAX_NAME_CHARS);
-}
-
-function distinctName(name: string, taken: ReadonlySet<string>): string {
-  let distinct = name;
-  for (let number = 2; taken.has(distinct); number += 1) {
-    const suffix = `_${number}`;
-    distinct = name.slice(0, MAX_NAME_CHARS - suffix.length) + suffix;
-  }
-  return distinct;
 }

@@ -291,6 +291,13 @@ export const keyPermissionCatalogue: readonly PermissionInfo[] = [
     actions: [],
     more: { use: 'Make images, speech and video' },
   }),
+  ...permissionsOfGroup({
+    name: 'tools',
+    prefix: 'mcp:tool',
+    paths: [],
+    actions: [],
+    more: { use: 'Call tools of the tool servers' },
+  }),
 ];
 
 const ofKeys = new Set(keyPermissionCatalogue.map(({ permission }) => permission));

@@ -82,7 +82,9 @@ describe('request bodies', () => {
         clientid: 'nobody',
         'content-length': 14 * MIB,
       });
-      const refusal = /^\/(?:v1\/|scim\/|mcp$)/.test(path) ? 'HTTP/1.1 401 ' : '"code":401';
+      const refusal = /^\/(?:v1\/|scim\/|mcp(?:\/gateway)?$)/.test(path)
+        ? 'HTTP/1.1 401 '
+        : '"code":401';
       expect([method, path, await answered(answer)]).toEqual([
         method,
         path,

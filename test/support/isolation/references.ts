@@ -988,6 +988,7 @@ export const references: Record<string, Record<string, Reference>> = {
 /** Parameters with the name of a reference that are none, each with the reason. */
 export const noReferences: Record<string, string> = {
   'POST /mcp id': 'That of the message, which its answer repeats.',
+  'POST /mcp/gateway id': 'The same.',
   'POST /coding/harness/sessions/:sessionId/runs model':
     'Found among the models of the own tenant, as that of the session, which is tried with others.',
   'GET /access/:resourceType/:id resourceType': 'One of four words.',
