@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type {
+  AuthProvider,
   CallToolResult,
   Client,
   FetchLike,
@@ -26,10 +27,18 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 export interface ServerConnection {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Gives the token of each request. */
+  readonly authProvider?: AuthProvider | undefined;
   /** Time limit of everything that one connection does. */
   readonly timeoutMs: number;
   /** What an earlier connection found out: saves a request of each connection. */
   readonly prior?: PriorDiscovery | undefined;
+}
+
+/** What a server says to a client without a token (RFC 9728, 5.1). */
+export interface Challenge {
+  readonly resourceMetadataUrl?: URL;
+  readonly scope?: string;
 }
 
 /** What a server says about itself. */
@@ -120,6 +129,7 @@ export class McpClients {
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.address), {
       fetch: this.fetchWith(server, limited),
       requestInit: { headers: { ...server.headers } },
+      ...(server.authProvider && { authProvider: server.authProvider }),
       // A lost stream is continued where the server can; a call is never sent again.
       reconnectionOptions: {
         maxRetries: 2,
@@ -143,6 +153,24 @@ export class McpClients {
       await client.close().catch(() => {});
       end.abort(new OutboundError('aborted'));
     }
+  }
+
+  /** Connects without a token, for the challenge of the server: empty if it has none. */
+  async challengeOf(address: string, signal: AbortSignal): Promise<Challenge> {
+    const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
+    let challenge: Challenge | undefined;
+    const authProvider: AuthProvider = {
+      token: () => Promise.resolve(undefined),
+      onUnauthorized: ({ response }) => {
+        challenge = extractWWWAuthenticateParams(response);
+        return Promise.reject(new Error('The server asks for a token.'));
+      },
+    };
+    const server = { address, headers: {}, authProvider, timeoutMs: CONNECT_MS };
+    await this.with(server, signal, () => Promise.resolve()).catch((error: unknown) => {
+      if (challenge === undefined) throw error;
+    });
+    return challenge ?? {};
   }
 
   private fetchWith({ timeoutMs }: ServerConnection, signal: AbortSignal): FetchLike {

@@ -121,7 +121,7 @@ export class ServerTools {
         `${METHOD} ${tool.name}`,
         { kind: 'client', attributes },
         async (span) => {
-          const answered = await this.callOn(server, tool, args, signal);
+          const answered = await this.callOn(caller, { server, tool }, args, signal);
           if (answered.isError) span?.end('tool_error');
           return answered;
         },
@@ -162,8 +162,8 @@ export class ServerTools {
   }
 
   private async callOn(
-    server: ToolServer,
-    tool: ServerTool,
+    caller: Caller,
+    { server, tool }: { readonly server: ToolServer; readonly tool: ServerTool },
     args: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<ToolCallOutcome> {
@@ -175,10 +175,12 @@ export class ServerTools {
       server.listedAt !== null && Date.now() - server.listedAt.getTime() < LIST_VALID_MS;
     return this.connections.with(
       server,
+      caller,
       signal,
       async (connection) => {
         if (!isCurrent) {
-          await this.connections.list(server, connection);
+          const extent = server.account === 'personal' ? 'some' : 'all';
+          await this.connections.list(server, connection, extent);
           const listed = await this.repository.tools.get(server.tenantId, tool.id);
           requireAccepted(listed, server, acceptedHash);
         }

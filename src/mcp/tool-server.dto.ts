@@ -16,7 +16,7 @@ import {
 } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import { CONSENTS } from '../effect/index.js';
-import { SERVER_AUTHS } from './tool-server.entity.js';
+import { SERVER_ACCOUNTS, SERVER_AUTHS } from './tool-server.entity.js';
 
 const MAX_CHANGED_TOOLS = 1_000;
 const NAME = {
@@ -45,7 +45,31 @@ const serverFields = {
   description: Text({ optional: true, max: 500, clearable: true }),
   auth: OneOf(SERVER_AUTHS, {
     optional: true,
-    description: 'none: open; token: a bearer token; headers: any headers. Default none',
+    description:
+      'none: open; token: a bearer token; headers: any headers; oauth: tokens of an account. Default none',
+  }),
+  account: OneOf(SERVER_ACCOUNTS, {
+    optional: true,
+    description:
+      'For auth oauth. personal: each user connects their own; shared: one who may change the server connects it; client: Plinth’s own, by client credentials. Default personal',
+  }),
+  clientId: Text({
+    optional: true,
+    max: 500,
+    clearable: true,
+    description:
+      'For auth oauth: Plinth at the authorization server. Empty: it introduces itself there. Another one, or another address, ends all accounts',
+  }),
+  clientSecret: Text({
+    optional: true,
+    max: 10_000,
+    description: 'Of clientId. Absent: stays while clientId and address stay the same',
+  }),
+  scope: Text({
+    optional: true,
+    max: 1_000,
+    clearable: true,
+    description: 'For auth oauth: what to ask for. Empty: what the server names',
   }),
   token: Text({
     optional: true,

@@ -17,9 +17,13 @@ import {
 } from '../platform/database/index.js';
 import type { Consent } from '../effect/index.js';
 
-/** none: the server is open. token: a bearer token. headers: any headers. */
-export const SERVER_AUTHS = ['none', 'token', 'headers'] as const;
+/** none: the server is open. token: a bearer token. headers: any headers. oauth: tokens of an account. */
+export const SERVER_AUTHS = ['none', 'token', 'headers', 'oauth'] as const;
 export type ServerAuth = (typeof SERVER_AUTHS)[number];
+
+/** personal: each user connects their own account. shared: one that an administrator connects. client: Plinth itself. */
+export const SERVER_ACCOUNTS = ['personal', 'shared', 'client'] as const;
+export type AccountKind = (typeof SERVER_ACCOUNTS)[number];
 
 /** What `connect` of the SDK found out about a server: the answer of server/discover, or that it is of an older revision. */
 export interface StoredDiscovery {
@@ -38,6 +42,12 @@ export class ToolServer {
   @Varchar(500, nullable) description: string | null;
   @Varchar(2000) address: string;
   @Varchar(20, { default: 'none' }) auth: ServerAuth;
+  /** Null without OAuth, as are the two that follow. */
+  @Varchar(10, nullable) account: AccountKind | null;
+  /** The OAuth client that an administrator has entered; null: Plinth introduces itself. */
+  @Varchar(500, nullable) clientId: string | null;
+  /** The scope to ask for; null: that which the server names. */
+  @Varchar(1000, nullable) scope: string | null;
   /** The sealed JSON of ServerSecret. */
   @Text(nullable) secret: string | null;
   /** Time limit of a call. */
@@ -55,6 +65,20 @@ export class ToolServer {
 export interface ServerSecret {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** That of `clientId`; undefined for a public client. */
+  readonly clientSecret?: string;
+  /** The authorization server that `clientId` was first used for. */
+  readonly issuer?: string;
+  /** The client as which Plinth has registered itself. */
+  readonly registration?: ClientRegistration | undefined;
+}
+
+export interface ClientRegistration {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  /** How it authenticates. */
+  readonly method?: string | undefined;
 }
 
 /** What a server says about a tool (MCP 2026-07-28, Tools). Hints come from the server and promise nothing. */

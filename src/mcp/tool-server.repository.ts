@@ -30,6 +30,9 @@ export type ServerValues = Partial<
     | 'description'
     | 'address'
     | 'auth'
+    | 'account'
+    | 'clientId'
+    | 'scope'
     | 'timeoutSeconds'
     | 'enabled'
     | 'discovery'
@@ -74,6 +77,27 @@ export class ToolServerRepository {
     return this.servers.findOne(caller.tenantId, grantedTo(caller, 'tool-server', level, [id]));
   }
 
+  /** The servers whose account the caller can connect, by name: their own, and with `shared` those that they may change. */
+  async connectable(caller: Caller, shared: boolean): Promise<ToolServer[]> {
+    const where = { auth: 'oauth', enabled: true } as const;
+    return this.servers.choices(
+      caller.tenantId,
+      [
+        { ...where, account: 'personal', ...grantedTo(caller, 'tool-server', 'use') },
+        ...(shared
+          ? [
+              {
+                ...where,
+                account: 'shared' as const,
+                ...grantedTo(caller, 'tool-server', 'write'),
+              },
+            ]
+          : []),
+      ],
+      { name: 'ASC' },
+    );
+  }
+
   /** Those of the servers that the caller may use and that are enabled. */
   async usable(caller: Caller, ids: readonly number[]): Promise<ToolServer[]> {
     return this.servers.find(caller.tenantId, {
@@ -106,6 +130,18 @@ export class ToolServerRepository {
     return text === undefined ? {} : (JSON.parse(text) as ServerSecret);
   }
 
+  /** Adds to the credentials as they were read. False, without a change, if they are others now. */
+  async addToSecret(server: ToolServer, added: Partial<ServerSecret>): Promise<boolean> {
+    const { tenantId, id, secret } = server;
+    const text = JSON.stringify({ ...this.secretOf(server), ...added });
+    const rows = await this.database.query(
+      `UPDATE tool_server SET secret = $4
+        WHERE tenant_id = $1 AND id = $2 AND secret IS NOT DISTINCT FROM $3 RETURNING id`,
+      [tenantId, id, secret, this.secrets.seal(tenantId, id, text)],
+    );
+    return rows.length > 0;
+  }
+
   private async setSecret(tenantId: string, id: number, secret: ServerSecret): Promise<void> {
     const isEmpty = Object.keys(secret).length === 0;
     const sealed = isEmpty ? null : this.secrets.seal(tenantId, id, JSON.stringify(secret));
@@ -115,11 +151,12 @@ export class ToolServerRepository {
     );
   }
 
-  /** Stores what the server lists now. Its accepted texts stay. */
+  /** Stores what the server lists now, and with `all` that it lists nothing else. Its accepted texts stay. */
   async noteListing(
     { tenantId, id }: ToolServer,
     discovery: StoredDiscovery,
     tools: readonly ListedTool[],
+    extent: 'all' | 'some',
   ): Promise<void> {
     await this.database.transaction(async () => {
       // Locks the server, so that two listings come one after the other.
@@ -136,6 +173,7 @@ export class ToolServerRepository {
           WHERE server_tool.listed_hash IS DISTINCT FROM excluded.listed_hash`,
         [tenantId, id, JSON.stringify(tools)],
       );
+      if (extent === 'some') return;
       const names = tools.map(({ name }) => name);
       await this.database.query(
         `DELETE FROM server_tool

@@ -1,15 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { requireUnlimitedKey } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
-import { defined } from '../platform/http/index.js';
-import type { Page } from '../platform/http/index.js';
+import { currentRequest, defined, Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Consent } from '../effect/index.js';
 import { Grants, LevelNeededError } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
+import { ClientNeededError } from './account/account.errors.js';
+import { redirectUriOf } from './account/account.flow.js';
+import { ServerAccountRepository } from './account/account.repository.js';
 import { McpClients } from './mcp-client.js';
 import { ServerConnections } from './server-connections.js';
 import type {
@@ -37,7 +41,10 @@ const RESERVED_HEADER =
   /^(?:mcp-.*|host|content-.*|accept|transfer-encoding|connection|last-event-id)$/i;
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
-type SecretFields = Pick<UpdateToolServerBody, 'auth' | 'token' | 'headers' | 'address'>;
+type SecretFields = Pick<
+  UpdateToolServerBody,
+  'auth' | 'token' | 'headers' | 'address' | 'account' | 'clientId' | 'clientSecret'
+>;
 
 /** Tool servers. Permissions say what a user may do with tool servers, grants with which of them. */
 @Injectable()
@@ -46,31 +53,32 @@ export class ToolServerService {
     private readonly repository: ToolServerRepository,
     private readonly connections: ServerConnections,
     private readonly clients: McpClients,
+    private readonly accounts: ServerAccountRepository,
     private readonly grants: Grants,
     private readonly database: Database,
     private readonly audit: AuditLog,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async list(caller: Caller, query: ToolServerListQuery): Promise<Page<ToolServerView>> {
     const page = await this.repository.page(caller, query);
-    const ids = page.rows.map(({ id }) => id);
-    const levels = await this.grants.levels(caller, 'tool-server', ids);
-    return page.map((server) => this.view(server, levels.get(server.id) ?? 'read'));
+    const views = await this.views(caller, page.rows);
+    return new Page(views, page.total);
   }
 
   async get(caller: Caller, id: number): Promise<ToolServerView> {
-    const server = await this.reached(caller, id, 'read');
-    const levels = await this.grants.levels(caller, 'tool-server', [id]);
-    return this.view(server, levels.get(id) ?? 'read');
+    const [view] = await this.views(caller, [await this.reached(caller, id, 'read')]);
+    if (!view) throw new NotFoundError(LABEL);
+    return view;
   }
 
   async create(caller: Caller, body: CreateToolServerBody): Promise<ToolServerView> {
     requireUnlimitedKey(caller, 'agents', msg`agents`);
-    const { token, headers, ...fields } = body;
-    const secret = this.readSecret({ token, headers, ...fields });
+    const { token, headers, clientSecret, ...fields } = body;
+    const secret = this.readSecret(body);
     return this.database.transaction(async () => {
       const userId = caller.userId || null;
-      const values = defined({ ...fields, userId });
+      const values = defined({ ...fields, ...oauthOf(fields), userId });
       const id = await this.repository.insert(caller.tenantId, values, secret ?? {});
       await this.grants.own(caller, 'tool-server', id);
       const { name, address, auth } = fields;
@@ -81,7 +89,7 @@ export class ToolServerService {
 
   async update(caller: Caller, body: UpdateToolServerBody): Promise<ToolServerView> {
     requireUnlimitedKey(caller, 'agents', msg`agents`);
-    const { id, revision, token, headers, ...fields } = body;
+    const { id, revision, token, headers, clientSecret, ...fields } = body;
     return this.database.transaction(async () => {
       const before = await this.reached(caller, id, 'write');
       const current = () => this.get(caller, id);
@@ -89,10 +97,15 @@ export class ToolServerService {
         expected: revision,
         current,
       });
-      const secret = this.readSecret({ token, headers, ...fields }, before);
+      const secret = this.readSecret(body, before);
+      const oauth = oauthOf(fields, before);
       const isMoved = fields.address !== undefined && fields.address !== before.address;
       // What another address is capable of, is found out with the next connection.
-      const values = { ...fields, ...(isMoved && { discovery: null }) };
+      const values = { ...fields, ...oauth, ...(isMoved && { discovery: null }) };
+      // Tokens are for one resource, one client and one kind of account.
+      if (isMoved || oauth.account !== before.account || oauth.clientId !== before.clientId) {
+        await this.accounts.removeAll(caller.tenantId, id);
+      }
       await this.repository.update(caller.tenantId, id, values, secret);
       await this.record(caller, 'update', id, changeForAudit(before, fields, secret));
       return this.get(caller, id);
@@ -110,10 +123,15 @@ export class ToolServerService {
 
   async check(caller: Caller, id: number, signal: AbortSignal): Promise<ToolServerCheckView> {
     const server = await this.reached(caller, id, 'write');
-    const { facts, skipped } = await this.connections.with(server, signal, async (connection) => ({
-      skipped: await this.connections.list(server, connection),
-      facts: connection.facts,
-    }));
+    const { facts, skipped } = await this.connections.with(
+      server,
+      caller,
+      signal,
+      async (connection) => ({
+        skipped: await this.connections.list(server, connection),
+        facts: connection.facts,
+      }),
+    );
     const tools = await this.repository.toolsOf(caller.tenantId, id);
     const listed = tools.filter((tool) => tool.listed !== null);
     return ToolServerCheckView.of({
@@ -168,8 +186,20 @@ export class ToolServerService {
     throw isReadable ? new LevelNeededError(LABEL, level) : new NotFoundError(LABEL);
   }
 
-  private view(server: ToolServer, level: GrantLevel): ToolServerView {
-    return ToolServerView.from(server, this.repository.secretOf(server), level);
+  private async views(caller: Caller, servers: readonly ToolServer[]): Promise<ToolServerView[]> {
+    const ids = servers.map(({ id }) => id);
+    const levels = await this.grants.levels(caller, 'tool-server', ids);
+    const accounts = await this.accounts.byServer(caller, servers);
+    const base = this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
+    return servers.map((server) => {
+      const { id, account } = server;
+      const isOfPerson = account === 'personal' || account === 'shared';
+      return ToolServerView.from(server, this.repository.secretOf(server), {
+        level: levels.get(id) ?? 'read',
+        connected: accounts.has(id),
+        redirectUri: isOfPerson ? redirectUriOf(base, id) : null,
+      });
+    });
   }
 
   /**
@@ -186,6 +216,7 @@ export class ToolServerService {
       if (isSame && fields.token === undefined) return undefined;
       throw new MissingSecretError('token');
     }
+    if (auth === 'oauth') return readClient(fields, before, isSame);
     if (fields.headers) return { headers: readHeaders(fields.headers) };
     if (isSame) return undefined;
     throw new MissingSecretError('headers');
@@ -199,6 +230,32 @@ export class ToolServerService {
   ): Promise<void> {
     await this.audit.record(caller, { action, target: 'tool_server', id, detail });
   }
+}
+
+/** The columns of OAuth after a change: null without it. */
+function oauthOf(
+  fields: Pick<UpdateToolServerBody, 'auth' | 'account' | 'clientId' | 'scope'>,
+  before?: ToolServer,
+): Pick<ToolServer, 'account' | 'clientId' | 'scope'> {
+  const { auth = before?.auth, account = before?.account ?? 'personal' } = fields;
+  if (auth !== 'oauth') return { account: null, clientId: null, scope: null };
+  const { clientId = before?.clientId ?? null, scope = before?.scope ?? null } = fields;
+  return { account, clientId: clientId || null, scope: scope || null };
+}
+
+/** The secret of the client after a change; undefined: it stays, as does what Plinth has found out about the authorization server. */
+function readClient(
+  fields: SecretFields,
+  before: ToolServer | undefined,
+  isSame: boolean,
+): ServerSecret | undefined {
+  const { clientSecret } = fields;
+  const { account, clientId } = oauthOf(fields, before);
+  const isKept = isSame && clientId === before?.clientId && !clientSecret;
+  const isComplete = clientId !== null && (isKept || Boolean(clientSecret));
+  if (account === 'client' && !isComplete) throw new ClientNeededError();
+  if (isKept) return undefined;
+  return clientSecret && clientId !== null ? { clientSecret } : {};
 }
 
 /** A consent that was given to a tool that only reads does not go on for one that does more. */
@@ -232,10 +289,15 @@ function originOf(address: string): string {
 
 function changeForAudit(
   before: ToolServer,
-  fields: Partial<Omit<UpdateToolServerBody, 'id' | 'revision' | 'token' | 'headers'>>,
+  fields: Partial<
+    Omit<UpdateToolServerBody, 'id' | 'revision' | 'token' | 'headers' | 'clientSecret'>
+  >,
   secret: ServerSecret | undefined,
 ): Record<string, unknown> {
-  const names = ['name', 'description', 'address', 'auth', 'timeoutSeconds', 'enabled'] as const;
+  const names = [
+    ...(['name', 'description', 'address', 'auth', 'timeoutSeconds', 'enabled'] as const),
+    ...(['account', 'clientId', 'scope'] as const),
+  ];
   const changed = names.filter(
     (name) => fields[name] !== undefined && fields[name] !== before[name],
   );

@@ -17,8 +17,9 @@ import { CONSENTS } from '../effect/index.js';
 import type { Consent } from '../effect/index.js';
 import { LEVEL_NAMES } from '../grant/index.js';
 import type { GrantLevel } from '../grant/index.js';
-import { SERVER_AUTHS } from './tool-server.entity.js';
+import { SERVER_ACCOUNTS, SERVER_AUTHS } from './tool-server.entity.js';
 import type {
+  AccountKind,
   ServerAuth,
   ServerSecret,
   ServerTool,
@@ -39,6 +40,14 @@ export class ToolServerView extends View({
   auth: oneOf<ServerAuth>(SERVER_AUTHS),
   hasToken: flag({ description: 'Whether a token is stored, which no answer has' }),
   headerNames: texts({ example: [], description: 'Names of the stored headers' }),
+  account: nullable(oneOf<AccountKind>(SERVER_ACCOUNTS, { description: 'Null without OAuth' })),
+  clientId: nullable(text({ example: 'plinth' })),
+  hasClientSecret: flag(),
+  scope: nullable(text({ example: 'crm:read' })),
+  redirectUri: nullable(
+    text({ description: 'To be registered with clientId; null unless persons connect accounts' }),
+  ),
+  connected: flag({ description: 'Whether the account that the caller would use is connected' }),
   timeoutSeconds: integer({ example: 60 }),
   enabled: flag(),
   listTime: nullable(time({ description: 'When its tools were last listed; null: never' })),
@@ -46,9 +55,14 @@ export class ToolServerView extends View({
   createTime: time(),
   updateTime: time(),
 }) {
-  static from(server: ToolServer, secret: ServerSecret, level: GrantLevel): ToolServerView {
+  static from(
+    server: ToolServer,
+    secret: ServerSecret,
+    more: Pick<ToolServerView, 'level' | 'redirectUri' | 'connected'>,
+  ): ToolServerView {
     return ToolServerView.of(server, {
-      level,
+      ...more,
+      hasClientSecret: secret.clientSecret !== undefined,
       hasToken: secret.token !== undefined,
       headerNames: Object.keys(secret.headers ?? {}),
       listTime: wireTime(server.listedAt),

@@ -45,7 +45,10 @@ const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 const STATUSES = [...CODES, 413, 502, 503, 504];
 
 /** A browser is led on, to the sign-in page at least. */
-const REDIRECTS = /^\/auth\/sso\/.*\/(start|callback)(\?|$)/;
+const REDIRECTS = /^\/auth\/sso\/.*\/(start|callback)(\?|$)|^\/mcp\/account\/\d+\/callback(\?|$)/;
+
+/** A document of another standard, without an envelope. */
+const DOCUMENTS = /^\/mcp\/account\/\d+\/client(\?|$)/;
 
 /** Events of a user have no end: the head of the answer tells enough. */
 const ENDLESS = /^\/coding\/harness\/events\/stream(\?|$)/;
@@ -106,6 +109,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
   'POST /system/group': { displayName: 'Robust' },
   'POST /system/info': { name: 'Robust' },
+  'POST /mcp/account/:serverId/connect': { returnTo: '/account' },
   'POST /mcp/server': { name: 'robust', address: 'https://tools.example.com/mcp' },
   'POST /system/search': {
     name: 'Robust',
@@ -217,6 +221,7 @@ async function outcome(session: Session, sent: Sent): Promise<Outcome> {
       return result(wrong);
     }
     if (REDIRECTS.test(sent.path) && statusCode === 302) return {};
+    if (DOCUMENTS.test(sent.path) && text.startsWith('{"client_id":')) return {};
     if (LOGOUTS.test(sent.path) && [400, 429].includes(statusCode)) {
       return result(text.startsWith('{"error":"invalid_request",') ? undefined : text);
     }

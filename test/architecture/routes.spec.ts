@@ -45,6 +45,9 @@ const publicRoutes: Record<string, string> = {
   'POST /auth/sso/logout': 'Ends the sign-in that is sent along, and never fails for want of one.',
   'POST /auth/sso/:provider/backchannel-logout':
     'Only what the provider has signed ends a sign-in.',
+  'GET /mcp/account/:serverId/callback':
+    'Answers once to the browser that began, with what the authorization server has answered.',
+  'GET /mcp/account/:serverId/client': 'How the service introduces itself; the same for all.',
   'GET /resource/email/code': 'Asked before there is a user; always refused, without a look at it.',
   'GET /user/qrcode': 'The same.',
   'GET /auth/binding/:source': 'The same.',
@@ -159,6 +162,10 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /auth/sso/connections': 'The own connections with the providers of the tenant.',
   'POST /auth/sso/:provider/connect': 'Connects oneself, with what the provider has signed.',
   'POST /auth/sso/:provider/disconnect': 'Ends an own connection.',
+  'GET /mcp/account/all': 'The own accounts, and those of tool servers that one may change.',
+  'POST /mcp/account/:serverId/connect':
+    'The own account of a tool server that one may use, or that of one that one may change.',
+  'DELETE /mcp/account/:serverId': 'The same.',
   'GET /monitor/usage/own': 'The own calls of models.',
   'GET /monitor/usage/own/export': 'The same.',
   'POST /mcp/gateway': 'Grants decide on the tool servers.',

@@ -77,15 +77,16 @@ export class SsoBrowser {
 
   /** The way of a signed-in user to the provider; answers where that leads back to. */
   async beginConnecting(session: Session, publicId: string, returnTo = '/account'): Promise<URL> {
-    const { text, headers } = await session.raw(
-      'POST',
-      `/auth/sso/${publicId}/connect`,
-      { returnTo, password: PASSWORD },
-      { cookie: this.cookie },
-    );
+    const body = { returnTo, password: PASSWORD };
+    return this.open(await this.begin(session, `/auth/sso/${publicId}/connect`, body));
+  }
+
+  /** The address that a route answers to a signed-in user, for this browser to open. */
+  protected async begin(session: Session, path: string, body: object): Promise<URL> {
+    const { text, headers } = await session.raw('POST', path, body, { cookie: this.cookie });
     const { data } = done(JSON.parse(text) as Answer<{ address: string }>);
     [this.cookie = ''] = String(headers['set-cookie']).split(';');
-    return this.open(new URL(data.address));
+    return new URL(data.address);
   }
 
   async exchange(code: string | undefined): ReturnType<Session['post']> {

@@ -7,6 +7,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { McpServer as OlderServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
+import type { AuthorizationServer } from './authorization-server.js';
 
 type Content =
   | { readonly type: 'text'; readonly text: string }
@@ -47,6 +48,14 @@ export class TestToolServer {
   readonly requests: IncomingMessage['headers'][] = [];
   /** The bearer token that each request must have. */
   token: string | undefined;
+  /** Its tokens are required, and its metadata is that of a protected resource (RFC 9728). */
+  authorization: AuthorizationServer | undefined;
+  /** Fields of the metadata instead of its own. */
+  resourceMetadata: Readonly<Record<string, unknown>> = {};
+  /** The scope that the challenge names. */
+  scope: string | undefined;
+  /** For whom tools were called. */
+  readonly persons: string[] = [];
   private readonly sessions = new Map<string, StreamableHTTPServerTransport>();
   private readonly handler = createMcpHandler(() => this.modern(), { legacy: 'reject' });
   private readonly http: Server;
@@ -83,6 +92,7 @@ export class TestToolServer {
       response.writeHead(401).end();
       return;
     }
+    if (this.authorization && !this.authorize(this.authorization, request, response)) return;
     if (this.revision === 'older') return this.answerOlder(request, response);
     const end = new AbortController();
     response.once('close', () => end.abort());
@@ -101,6 +111,36 @@ export class TestToolServer {
     response.writeHead(answered.status, Object.fromEntries(answered.headers));
     if (answered.body) Readable.fromWeb(answered.body).pipe(response);
     else response.end();
+  }
+
+  /** False, with an answer, for requests without a token for this resource. */
+  private authorize(
+    server: AuthorizationServer,
+    { url, headers }: IncomingMessage,
+    response: ServerResponse,
+  ): boolean {
+    const path = '/.well-known/oauth-protected-resource/mcp';
+    if (url === path) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          resource: this.address,
+          authorization_servers: [server.url],
+          ...this.resourceMetadata,
+        }),
+      );
+      return false;
+    }
+    const token = headers.authorization?.replace('Bearer ', '') ?? '';
+    const person = server.personOf(token, this.address);
+    if (person !== undefined) {
+      if (headers['mcp-method'] === 'tools/call') this.persons.push(person);
+      return true;
+    }
+    const scope = this.scope === undefined ? '' : `, scope="${this.scope}"`;
+    const metadata = new URL(path, this.address).href;
+    const challenge = `Bearer resource_metadata="${metadata}"${scope}`;
+    response.writeHead(401, { 'www-authenticate': challenge }).end();
+    return false;
   }
 
   private async answerOlder(request: IncomingMessage, response: ServerResponse): Promise<void> {

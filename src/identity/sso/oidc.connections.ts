@@ -3,7 +3,7 @@ import { createRemoteJWKSet, customFetch as joseFetch } from 'jose';
 import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as oidc from 'openid-client';
-import { OutboundHttp } from '../../platform/outbound/index.js';
+import { libraryFetch, OutboundHttp } from '../../platform/outbound/index.js';
 import type { SsoProvider } from './sso.entity.js';
 import { SsoRefusedError } from './sso.errors.js';
 import { SsoVault } from './sso.vault.js';
@@ -24,6 +24,7 @@ export interface OidcConnection {
 /** Calls providers, within the rules for addresses that users enter. */
 @Injectable()
 export class OidcConnections {
+  readonly fetch: ReturnType<typeof libraryFetch>;
   private readonly connections = new LRUCache<string, Promise<OidcConnection>>({
     max: MAX_CACHED_COUNT,
     ttl: CACHE_MS,
@@ -32,7 +33,10 @@ export class OidcConnections {
   constructor(
     private readonly http: OutboundHttp,
     private readonly vault: SsoVault,
-  ) {}
+  ) {
+    const limitMs = CALL_TIMEOUT_SECONDS * 1_000;
+    this.fetch = libraryFetch(http, { limitMs, maxBytes: MAX_ANSWER_BYTES });
+  }
 
   /** The connection to the provider, from a cache of ten minutes. Rejects with the error of the call. */
   async of(provider: SsoProvider): Promise<OidcConnection> {
@@ -55,34 +59,6 @@ export class OidcConnections {
     if (secret === undefined) throw new SsoRefusedError('secret-key');
     return secret;
   }
-
-  /** The fetch of the libraries: no redirect, no address that the operator has not allowed, and a limit of time and size. */
-  readonly fetch = async (
-    address: string,
-    { method, headers, body, signal }: oidc.CustomFetchOptions,
-  ): Promise<Response> => {
-    this.http.assertSecureAddress(address);
-    const limitMs = CALL_TIMEOUT_SECONDS * 1_000;
-    const text = textOf(body);
-    const response = await this.http.request(address, {
-      method: method === 'POST' ? 'POST' : 'GET',
-      headers: { ...headers },
-      ...(text !== undefined && { body: text }),
-      signal: signal ?? AbortSignal.timeout(limitMs),
-      timeouts: { connectMs: limitMs, idleMs: limitMs, totalMs: limitMs },
-    });
-    const { status } = response;
-    const answered = await response.text(MAX_ANSWER_BYTES);
-    const type = response.headers['content-type'];
-    const challenge = response.headers['www-authenticate'];
-    return new Response(status === 204 || answered === '' ? null : answered, {
-      status,
-      headers: {
-        ...(type && { 'content-type': type }),
-        ...(challenge && { 'www-authenticate': challenge }),
-      },
-    });
-  };
 
   private async open(provider: SsoProvider): Promise<OidcConnection> {
     const { issuer, clientId } = provider;
@@ -120,20 +96,9 @@ export class OidcConnections {
     return createRemoteJWKSet(new URL(address), {
       timeoutDuration: CALL_TIMEOUT_SECONDS * 1_000,
       [joseFetch]: (url, { headers, method, signal }) =>
-        this.fetch(url, {
-          method,
-          headers: Object.fromEntries(headers.entries()),
-          body: null,
-          redirect: 'manual',
-          signal,
-        }),
+        this.fetch(url, { method, headers, signal }),
     });
   }
-}
-
-function textOf(body: oidc.FetchBody): string | undefined {
-  if (body instanceof URLSearchParams) return body.toString();
-  return typeof body === 'string' ? body : undefined;
 }
 
 /** Allows http for hosts inside the operator's network; `assertSecureAddress` refuses it for all others. */
@@ -143,7 +108,7 @@ const insecure = oidc.allowInsecureRequests;
  * The client authentication that the provider supports. The body is preferred to the header, whose encoding of special characters
  * some providers do not undo; OpenID Connect defaults to the header where the metadata names none.
  */
-function authenticationOf(
+export function authenticationOf(
   secret: string | undefined,
   supported: readonly string[] | undefined,
 ): oidc.ClientAuth {

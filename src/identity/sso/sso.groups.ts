@@ -74,7 +74,6 @@ export class SsoGroups {
         ...(isAction && { 'content-type': 'application/json' }),
       },
       body: isAction ? GRAPH_BODY : null,
-      redirect: 'manual',
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     if (!response.ok)

@@ -8,7 +8,7 @@ import {
   permissionsOf,
   TenantRevision,
 } from '../../platform/access/index.js';
-import type { Caller, TokenClaims } from '../../platform/access/index.js';
+import type { Caller, SignIn, TokenClaims } from '../../platform/access/index.js';
 import { inTenant, isOutage } from '../../platform/database/index.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { UserRepository } from './user.repository.js';
@@ -163,12 +163,12 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     return session?.caller;
   }
 
-  override async refresh(caller: Caller): Promise<Caller | undefined> {
-    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = caller;
-    if (id === NO_SIGN_IN) return this.users.find(caller);
+  override async refresh(signIn: SignIn): Promise<Caller | undefined> {
+    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId, validUntil } = signIn;
+    if (id === NO_SIGN_IN) return this.users.find(signIn);
     const key = { id, tenantId, userId, clientId };
     const session = await inTenant(tenantId, () => this.current(key, validUntil));
-    return session && { ...session.caller, origin: caller.origin };
+    return session && { ...session.caller, origin: signIn.origin };
   }
 
   async beforeApplicationShutdown(): Promise<void> {

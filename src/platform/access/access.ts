@@ -202,8 +202,14 @@ export abstract class CallerResolver {
   abstract resolve(claims: TokenClaims): Promise<Caller | undefined>;
 
   /** The caller as of now, or undefined when the sign-in is no longer valid. Does not count as activity. */
-  abstract refresh(caller: Caller): Promise<Caller | undefined>;
+  abstract refresh(signIn: SignIn): Promise<Caller | undefined>;
 }
+
+/** The parts of a caller that name the sign-in. */
+export type SignIn = Pick<
+  Caller,
+  'tenantId' | 'homeTenantId' | 'userId' | 'clientId' | 'loginSessionId' | 'validUntil' | 'origin'
+>;
 
 /** The origin of a request, by which an API key can be limited. */
 export interface RequestOrigin {

@@ -40,6 +40,7 @@ export type {
   Origin,
   ReadApiKey,
   RequestOrigin,
+  SignIn,
   TokenClaims,
 } from './access.js';
 export { AccessModule } from './access.module.js';

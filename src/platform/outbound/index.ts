@@ -1,3 +1,4 @@
+export { libraryFetch } from './library-fetch.js';
 export { limitedBody, OutboundHttp } from './outbound-http.js';
 export type {
   OutboundHttpOptions,

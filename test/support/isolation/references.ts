@@ -455,6 +455,8 @@ export const references: Record<string, Record<string, Reference>> = {
   'PUT /mcp/server': { id: { kind: toolServer, body: (id) => ({ id, description: 'New' }) } },
   'DELETE /mcp/server/:ids': { ids: { kind: toolServer, several: true } },
   'POST /mcp/server/:id/check': { id: { kind: toolServer } },
+  'POST /mcp/account/:serverId/connect': { serverId: { kind: toolServer, body: () => ({}) } },
+  'DELETE /mcp/account/:serverId': { serverId: { kind: toolServer } },
   'GET /mcp/server/:id/tool': { id: { kind: toolServer } },
   'PUT /mcp/server/:id/tool': {
     id: { kind: toolServer, body: () => ({ tools: [] }) },
@@ -987,6 +989,12 @@ export const references: Record<string, Record<string, Reference>> = {
 
 /** Parameters with the name of a reference that are none, each with the reason. */
 export const noReferences: Record<string, string> = {
+  'GET /mcp/account/:serverId/callback serverId':
+    'Must be that of the state, which is not guessed.',
+  'GET /mcp/account/:serverId/client serverId':
+    'Answers addresses with this number, whatever it is.',
+  'POST /mcp/server clientId': 'What an authorization server calls this service.',
+  'PUT /mcp/server clientId': 'The same.',
   'POST /mcp id': 'That of the message, which its answer repeats.',
   'POST /mcp/gateway id': 'The same.',
   'POST /coding/harness/sessions/:sessionId/runs model':

@@ -19,4 +19,27 @@ export const mcp = {
   'The tool {0} must not be called: its consent is never.': '工具 {0} 不能被调用：其许可为 never。',
   'The tool {0} has changed again. Reload it, and compare the texts.':
     '工具 {0} 又有更改。请重新加载并比较文本。',
+  'The account': '账号',
+  'The authorization server cannot be used: {0}.': '无法使用授权服务器：{0}。',
+  'the tool server names none with metadata (RFC 9728, RFC 8414)':
+    '工具服务器未指明带有元数据的授权服务器（RFC 9728、RFC 8414）',
+  'the metadata of the tool server is that of another resource, {0}':
+    '工具服务器的元数据属于另一个资源 {0}',
+  'it has no metadata any more': '它已不再提供元数据',
+  'it registers no clients. Register Plinth there by hand, and enter the client id':
+    '它不支持客户端注册。请在那里手动注册 Plinth，然后填写客户端 ID',
+  'it refuses to register Plinth (HTTP {0}). Register Plinth there by hand, and enter the client id':
+    '它拒绝注册 Plinth（HTTP {0}）。请在那里手动注册 Plinth，然后填写客户端 ID',
+  'it does not support PKCE (S256)': '它不支持 PKCE（S256）',
+  'its tokens are no bearer tokens': '它的令牌不是 bearer 令牌',
+  'Your account of the tool server {0} is not connected. Connect it at {1}':
+    '您尚未连接工具服务器 {0} 的账号。请在此连接：{1}',
+  'The tool server {0} is not connected to an account. One who may change it must connect it at {1}':
+    '工具服务器 {0} 尚未连接账号。需要由有权更改它的人在此连接：{1}',
+  'The account of the tool server {0} is being renewed. Try again.':
+    '工具服务器 {0} 的账号正在续期。请重试。',
+  'The tool server {0} now names the authorization server {1}. If that is right, enter client id and secret again.':
+    '工具服务器 {0} 现在指明的授权服务器是 {1}。如果正确，请重新填写客户端 ID 和密钥。',
+  'account client needs clientId and clientSecret. Enter both.':
+    'account 为 client 时需要 clientId 和 clientSecret。请填写两者。',
 };
