@@ -46,6 +46,7 @@ const features = [
   'apikey',
   'chat',
   'harness',
+  'schedule',
   'compatible-api',
   'mcp-server',
   'oauth',

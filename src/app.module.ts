@@ -22,6 +22,7 @@ import { EventModule } from './platform/event/index.js';
 import { GrantModule } from './grant/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
+import { ScheduleModule } from './schedule/index.js';
 import {
   BodyInterceptor,
   BodyModule,
@@ -121,6 +122,7 @@ export class AppModule {
         AgentModule,
         ApiKeyModule,
         HarnessModule,
+        ScheduleModule,
         mcpServer,
         OAuthModule.for(mcpServer),
         ...CompatModule.for(config),

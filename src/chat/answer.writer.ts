@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
 import type {
@@ -55,7 +56,20 @@ export interface RestoredAnswer {
 }
 
 /** Where the frames of an answer go. */
-export type FrameOutput = Pick<SseWriter, 'response' | 'write' | 'drained' | 'onClose'>;
+export interface FrameOutput extends Pick<SseWriter, 'write' | 'drained' | 'onClose'> {
+  /** The response that they are written to, if there is one. */
+  readonly response?: ServerResponse;
+}
+
+export type AnswerClient = FrameOutput & Pick<SseWriter, 'closed'>;
+
+/** Nobody reads along. */
+export const UNREAD: AnswerClient = {
+  closed: false,
+  write: () => true,
+  drained: () => Promise.resolve(),
+  onClose: () => undefined,
+};
 
 /** Dependencies for reading an answer. */
 interface AnswerReading {
@@ -141,7 +155,7 @@ export class AnswerWriter {
 
   /** Writes frames unless the client has disconnected. `code` is the envelope code for logs and metrics. */
   write(frames: string, code = 200): void {
-    setEnvelopeCode(this.client.response, code);
+    if (this.client.response) setEnvelopeCode(this.client.response, code);
     this.client.write(frames);
   }
 

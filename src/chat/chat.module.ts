@@ -90,6 +90,6 @@ import { UseRepository } from './use/use.repository.js';
     SessionService,
     MessageService,
   ],
-  exports: [ChatStreams, StructuredAnswers, TurnPlanner],
+  exports: [ChatStreams, ChatTurn, SessionService, StructuredAnswers, TurnPlanner],
 })
 export class ChatModule {}

@@ -30,8 +30,8 @@ import { EffectRepository } from '../effect/index.js';
 import { CHAT_LIMITS, estimatingCounter, tokenCounter } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
-import { AnswerWriter } from './answer.writer.js';
-import type { TurnOutcome } from './answer.writer.js';
+import { AnswerWriter, UNREAD } from './answer.writer.js';
+import type { AnswerClient, TurnOutcome } from './answer.writer.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import type { Placement } from './branch/chat.branches.js';
 import type { SendBody } from './chat.dto.js';
@@ -166,10 +166,31 @@ export class ChatTurn {
     await this.stream(caller, response, (place, client) => this.goOn(place, turnId, body, client));
   }
 
+  /**
+   * Answers a message without a client, once for each key; its user can follow the stream of the turn. Resolves with the stored answer
+   * when the turn has ended; undefined where that is not known yet, because another process writes it or the database is away.
+   * Throws what refuses the message.
+   */
+  async answerUnread(
+    caller: Caller,
+    message: SendBody,
+    idempotencyKey: string,
+  ): Promise<StoredAnswer | undefined> {
+    const body = { ...message, detach: true };
+    const key = { idempotencyKey, requestHash: hashOf(body) };
+    try {
+      await this.streams.inPlace(caller, (place) => this.runOnce(place, body, key, UNREAD));
+    } catch (error) {
+      if (error instanceof IdempotencyInProgressError) return undefined;
+      throw error;
+    }
+    return (await this.turns.findByKey(caller, idempotencyKey))?.answer;
+  }
+
   private async stream(
     caller: Caller,
     response: ServerResponse,
-    work: (place: StreamPlace, client: SseWriter) => Promise<void>,
+    work: (place: StreamPlace, client: AnswerClient) => Promise<void>,
   ): Promise<void> {
     const client = new SseWriter(response, CHAT_PING.intervalMs);
     client.start();
@@ -191,7 +212,7 @@ export class ChatTurn {
     place: StreamPlace,
     body: SendBody,
     key: RequestKey,
-    client: SseWriter,
+    client: AnswerClient,
   ): Promise<void> {
     if (await this.replay(place, body, key, client)) return;
     try {
@@ -207,7 +228,7 @@ export class ChatTurn {
     place: StreamPlace,
     originalBody: SendBody,
     key: RequestKey | undefined,
-    client: SseWriter,
+    client: AnswerClient,
   ): Promise<void> {
     const { caller } = place;
     const detached = detachedOutput(originalBody, client);
@@ -248,7 +269,7 @@ export class ChatTurn {
     place: StreamPlace,
     turnId: string,
     { decisions, detach }: DecisionsBody,
-    client: SseWriter,
+    client: AnswerClient,
   ): Promise<void> {
     const { caller } = place;
     const waiting = await this.turns.waiting(caller, turnId);
@@ -551,7 +572,7 @@ export class ChatTurn {
     place: StreamPlace,
     { detach }: SendBody,
     { idempotencyKey, requestHash }: RequestKey,
-    client: SseWriter,
+    client: AnswerClient,
   ): Promise<boolean> {
     const { caller } = place;
     const turn = await this.turns.findByKey(caller, idempotencyKey);
@@ -656,7 +677,7 @@ function partFrames(
 /** Where the frames go of a turn that goes on without its client; undefined for any other. */
 function detachedOutput(
   { detach, sessionId }: SendBody,
-  client: SseWriter,
+  client: AnswerClient,
 ): DetachedOutput | undefined {
   if (detach !== true) return undefined;
   if (sessionId === undefined) throw new DetachedWithoutSessionError();

@@ -2,6 +2,8 @@ export { sumOfUsages, turnUsage } from './answer.writer.js';
 export { ChatModule } from './chat.module.js';
 export { CHAT_PING, ChatStreams } from './chat.streams.js';
 export { ResponseFormatError } from './format/format.errors.js';
+export { ChatTurn } from './chat.turn.js';
+export { SessionService } from './session.service.js';
 export { StructuredAnswers } from './format/structured-answers.js';
 export { BETWEEN_STEPS } from './turn.steps.js';
 export { TurnPlanner } from './turn.planner.js';

@@ -142,5 +142,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     FileSearch,
     ...toolProviders,
   ],
+  exports: [RunService],
 })
 export class HarnessModule {}

@@ -51,14 +51,6 @@ export class InvalidExternalIdError extends InvalidInputError {
   }
 }
 
-export class InvalidScheduleError extends InvalidInputError {
-  constructor() {
-    super(
-      msg`The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.`,
-    );
-  }
-}
-
 export class BucketError extends InvalidInputError {
   constructor(reason: string, cause: unknown) {
     super(

@@ -32,7 +32,7 @@ export interface ListedSource extends KnowledgeSource {
 }
 
 /** A source whose schedule is looked at; `since` is the time after which its next run is due. */
-export interface DueSource {
+interface DueSource {
   readonly id: number;
   readonly tenantId: string;
   readonly cron: string;

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { Cron } from 'croner';
 import { mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
@@ -11,14 +10,13 @@ import { ConflictError, DomainError } from '../platform/error/index.js';
 import { Lease } from '../platform/lease/index.js';
 import { msg } from '../platform/message/index.js';
 import { Metrics } from '../platform/observability/index.js';
-import { IntervalJob, JobQueue } from '../platform/queue/index.js';
+import { IntervalJob, JobQueue, nextTime } from '../platform/queue/index.js';
 import { UserCallers } from '../identity/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { Connectors } from './connectors.js';
 import type { KnowledgeSource, SourceRun } from './source.entity.js';
 import { LEASE_SECONDS, SourceRepository } from './source.repository.js';
-import type { DueSource } from './source.repository.js';
 import { SOURCE_JOB, SourceService } from './source.service.js';
 
 const SWEEP_MS = 15_000;
@@ -96,7 +94,7 @@ export class SourceRunner implements OnApplicationBootstrap, BeforeApplicationSh
   async fireDue(now: Date, stopping: AbortSignal): Promise<void> {
     for (const source of await this.repository.scheduled()) {
       if (stopping.aborted) return;
-      const dueAt = nextDue(source);
+      const dueAt = nextTime(source, source.since);
       if (dueAt === null || dueAt > now) continue;
       await inTenant(source.tenantId, () => this.sources.fire(source, 'schedule', dueAt));
     }
@@ -191,11 +189,4 @@ export class SourceRunner implements OnApplicationBootstrap, BeforeApplicationSh
       throw error;
     }
   }
-}
-
-/** The first time of the schedule after the last run, or after the schedule was set; null where there is none. */
-export function nextDue({ cron, timeZone, since }: DueSource): Date | null {
-  return new Cron(cron, { paused: true, ...(timeZone !== null && { timezone: timeZone }) }).nextRun(
-    since,
-  );
 }

@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { Cron } from 'croner';
 import { mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { DomainError, ForbiddenError, NotFoundError } from '../platform/error/index.js';
 import { msg } from '../platform/message/index.js';
-import { JobQueue } from '../platform/queue/index.js';
+import { JobQueue, requireTimes } from '../platform/queue/index.js';
 import { isRefused, StorageService, suffixOf, UploadEngine } from '../platform/storage/index.js';
 import type { ReceivedFile, UploadedPart } from '../platform/storage/index.js';
 import { AttachService } from '../attach/index.js';
@@ -28,7 +27,6 @@ import {
   ConnectorSourceError,
   EmptyRunError,
   InvalidExternalIdError,
-  InvalidScheduleError,
   NoConnectorError,
   OtherKindError,
   RunningError,
@@ -483,7 +481,7 @@ export class SourceService {
     const { tenantId, userId } = caller;
     const { name, kind, cron = null, timeZone = null, address } = body;
     this.web.check(address, Boolean(body.token));
-    requireSchedule(cron, timeZone);
+    if (cron !== null) requireTimes({ cron, timeZone });
     if (kind === 's3') {
       bucketAddress(address);
       if (body.token) accessKeyOf(body.token);
@@ -604,22 +602,6 @@ function tokenChange({ settings }: KnowledgeSource, body: ConnectorBody): null |
   if (token === '') return null;
   const isSame = before !== undefined && new URL(before).origin === new URL(address).origin;
   return isSame ? undefined : null;
-}
-
-/** Throws InvalidScheduleError. */
-function requireSchedule(cron: string | null, timeZone: string | null): void {
-  if (cron === null) return;
-  try {
-    const options = { paused: true, mode: '5-part' as const };
-    const next = new Cron(cron, {
-      ...options,
-      ...(timeZone !== null && { timezone: timeZone }),
-    }).nextRun();
-    if (next) return;
-  } catch {
-    // croner throws plain errors for patterns and time zones.
-  }
-  throw new InvalidScheduleError();
 }
 
 /** A route names one permission of its method; a run makes and removes documents besides. */

@@ -111,6 +111,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /system/info': { name: 'Robust' },
   'POST /mcp/account/:serverId/connect': { returnTo: '/account' },
   'POST /mcp/server': { name: 'robust', address: 'https://tools.example.com/mcp' },
+  'POST /schedule': { name: 'Robust', kind: 'chat', message: 'Hello', cron: '0 6 * * *' },
   'POST /system/search': {
     name: 'Robust',
     code: 'searxng',

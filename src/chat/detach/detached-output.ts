@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { isOutage } from '../../platform/database/index.js';
 import { withLimit } from '../../platform/dependency/index.js';
 import { sseFrame } from '../../platform/http/index.js';
-import type { SseWriter } from '../../platform/http/index.js';
 import type { FrameRecorder } from '../../platform/stream/index.js';
+import type { AnswerClient } from '../answer.writer.js';
 
 /** A client that leaves this much unread is disconnected; it reads on where it was. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -46,9 +46,9 @@ export class DetachedOutput {
   /** Number of the next frame of the end. */
   private endNumber: number | undefined;
 
-  constructor(private readonly client: SseWriter) {}
+  constructor(private readonly client: AnswerClient) {}
 
-  get response(): ServerResponse {
+  get response(): ServerResponse | undefined {
     return this.client.response;
   }
 
@@ -72,7 +72,8 @@ export class DetachedOutput {
   /** Takes whole frames. False means that too much is not stored: await `drained` before producing more. */
   write(frames: string): boolean {
     const lines = framesIn(frames).map((frame) => this.add(frame));
-    if (this.response.writableLength > MAX_UNREAD_BYTES) this.response.destroy();
+    const { response } = this;
+    if (response && response.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else this.client.write(lines.join(''));
     return this.recording?.recorder.isFull !== true;
   }

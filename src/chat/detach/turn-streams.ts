@@ -4,6 +4,7 @@ import type { Caller, StreamPlace } from '../../platform/access/index.js';
 import { isOutage } from '../../platform/database/index.js';
 import { DomainError, setEnvelopeCode } from '../../platform/error/index.js';
 import { SseWriter } from '../../platform/http/index.js';
+import type { FrameOutput } from '../answer.writer.js';
 import { StoredStreams } from '../../platform/stream/index.js';
 import type { FramesRead, StreamEnding } from '../../platform/stream/index.js';
 import { TurnStreamLostError } from '../chat.errors.js';
@@ -75,7 +76,7 @@ export class TurnStreams {
     place: StreamPlace,
     turnId: string,
     after: number,
-    client: SseWriter,
+    client: FrameOutput,
   ): Promise<void> {
     const { tenantId, userId } = place.caller;
     const ending = new AbortController();

@@ -208,6 +208,12 @@ const groups: readonly Group[] = [
   { name: 'chat sessions', prefix: 'system:session', paths: ['/system/session'], actions: crud },
   { name: 'chat messages', prefix: 'system:message', paths: ['/system/message'], actions: crud },
   {
+    name: 'schedules',
+    prefix: 'chat:schedule',
+    paths: ['/schedule'],
+    actions: ['list', 'query', 'add', 'edit', 'remove'],
+  },
+  {
     name: 'chat feedback',
     prefix: 'chat:feedback',
     paths: ['/chat/feedback'],

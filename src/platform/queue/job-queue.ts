@@ -46,12 +46,16 @@ const MAX_LARGE_DOCUMENTS = 4;
 /** Runs of connectors at the same time; they mostly wait. */
 const MAX_SOURCE_RUNS = 4;
 
+/** Messages of schedules that are answered at the same time; they mostly wait. */
+const MAX_FIRES = 8;
+
 export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS'>): JobKinds {
   return {
     'attachment.parse': MAX_DOCUMENTS,
     'attachment.parse-large': MAX_LARGE_DOCUMENTS,
     'harness.run': config.HARNESS_RUNS,
     'source.run': MAX_SOURCE_RUNS,
+    'schedule.fire': MAX_FIRES,
   };
 }
 

@@ -66,6 +66,10 @@ const EXPIRED = [
      SELECT tenant_id, id, user_id, 'Source', 'git' FROM knowledge_base`,
   `INSERT INTO source_run (tenant_id, source_id, cursor, trigger, lease_until)
      SELECT tenant_id, id, gen_random_uuid(), 'schedule', now() - interval '1 second' FROM knowledge_source`,
+  `INSERT INTO schedule (tenant_id, user_id, name, kind, task, missed)
+     SELECT tenant_id, user_id, 'Schedule', 'chat', '{"message":"Hello"}', 'once' FROM knowledge_base`,
+  `INSERT INTO schedule_fire (tenant_id, schedule_id, due_time, lease_until)
+     SELECT tenant_id, id, now(), now() - interval '1 second' FROM schedule`,
   `INSERT INTO api_batch (id, tenant_id, user_id, home_tenant_id, protocol, endpoint, headers, status, expire_time, lease_until)
      SELECT 'batch_1', tenant_id, user_id, tenant_id, 'openai', '/v1/embeddings', '{}', 'in_progress', now() + interval '1 day',
             now() - interval '1 second' FROM knowledge_base`,
@@ -141,7 +145,7 @@ describe('the metrics of a service that has worked', () => {
   }
 
   it('count the leases of each kind of work that have run out', async () => {
-    const KINDS = ['batch', 'document', 'run', 'source', 'turn'];
+    const KINDS = ['batch', 'document', 'run', 'schedule', 'source', 'turn'];
     const series = KINDS.map((kind) => `plinth_leases_expired{kind="${kind}"}`);
     const inForce = series.map((name) => value(metrics, name));
     expect(inForce).toEqual(series.map(() => 0));

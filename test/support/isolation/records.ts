@@ -40,7 +40,7 @@ export function markWith(letters: string): void {
   mark = letters;
 }
 
-function idOf(answer: Answer<{ id: number }>): string {
+export function idOf(answer: Answer<{ id: number }>): string {
   return String(done(answer).data.id);
 }
 
@@ -391,6 +391,15 @@ export const apiKey: RecordKind = {
   owner: 'tenant',
   missing: NO_ID,
   make: async ({ session }) => String((await makeKey(session, { name: fresh('key') })).id),
+};
+
+export const schedule: RecordKind = {
+  owner: 'user',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const task = { name: fresh('Schedule '), kind: 'chat', message: 'Hello', model: COMMON_MODEL };
+    return idOf(await session.post('/schedule', { ...task, cron: '0 6 * * *' }));
+  },
 };
 
 export const searchProvider: RecordKind = {

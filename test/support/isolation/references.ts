@@ -1,6 +1,7 @@
 import { PASSWORD } from '../people.js';
 import { callsOf, decisionAbout, turnOf, uncertainCall, waitingTurn } from './chat.records.js';
 import { harnessReferences, noHarnessReferences } from './harness.references.js';
+import { harnessSession } from './harness.records.js';
 import {
   attachment,
   documentName,
@@ -31,10 +32,12 @@ import {
   feedback,
   file,
   fresh,
+  idOf,
   heldUser,
   limit,
   model,
   noticeTarget,
+  schedule,
   searchProvider,
   modelKey,
   modelName,
@@ -75,6 +78,7 @@ const SSO = { name: 'Company', issuer: 'http://127.0.0.1:9', clientId: 'plinth' 
 const NO_CURSOR = '00000000-0000-4000-8000-000000000000';
 const DAILY = { measure: 'tokens-day', cap: 1_000_000 };
 const HELLO = [{ role: 'user', content: 'Hello' }];
+const TIMED = { name: 'Report', message: 'Hello', model: COMMON_MODEL, cron: '0 6 * * *' };
 
 /** A grant that leaves a base with a manager. */
 const MANAGED = { subject: 'tenant', level: 'manage' };
@@ -202,6 +206,53 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/limit/:ids': { ids: { kind: limit, several: true } },
   'DELETE /system/limit/target/:ids': { ids: { kind: noticeTarget, several: true } },
 
+  'GET /schedule/:id': { id: { kind: schedule } },
+  'GET /schedule/fire/list': { scheduleId: byField('scheduleId', schedule) },
+  'POST /schedule/:id/run': { id: { kind: schedule } },
+  'POST /schedule/:id/pause': { id: { kind: schedule, body: () => ({ paused: true }) } },
+  'DELETE /schedule/:ids': { ids: { kind: schedule, several: true } },
+  'POST /schedule': {
+    agentId: { kind: agent, body: (agentId) => ({ ...TIMED, kind: 'chat', agentId }) },
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: (knowledgeId) => ({ ...TIMED, kind: 'chat', knowledgeId }),
+    },
+    model: { kind: modelName, body: (name) => ({ ...TIMED, kind: 'chat', model: name }) },
+    harnessSessionId: {
+      kind: harnessSession,
+      body: (harnessSessionId) => ({ ...TIMED, kind: 'run', harnessSessionId }),
+    },
+  },
+  'PUT /schedule': {
+    id: { kind: schedule, body: (id) => ({ ...TIMED, id }) },
+    agentId: {
+      kind: agent,
+      body: async (agentId, by, world) => ({
+        ...{ ...TIMED, agentId, id: await schedule.make(by, world) },
+      }),
+    },
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: async (knowledgeId, by, world) => ({
+        ...{ ...TIMED, knowledgeId, id: await schedule.make(by, world) },
+      }),
+    },
+    model: {
+      kind: modelName,
+      body: async (name, by, world) => ({
+        ...{ ...TIMED, model: name, id: await schedule.make(by, world) },
+      }),
+    },
+    harnessSessionId: {
+      kind: harnessSession,
+      body: async (harnessSessionId, by, world) => {
+        const own = await harnessSession.make(by, world);
+        const body = { ...TIMED, kind: 'run', harnessSessionId: own };
+        const id = idOf(await by.session.post('/schedule', body));
+        return { ...TIMED, id, harnessSessionId };
+      },
+    },
+  },
   'PUT /system/search': { id: { kind: searchProvider, body: (id) => ({ id, sortOrder: 2 }) } },
   'DELETE /system/search/:ids': { ids: { kind: searchProvider, several: true } },
   'POST /system/search/:id/test': { id: { kind: searchProvider, body: () => ({}) } },

@@ -22,6 +22,7 @@ import { agent } from './agent.js';
 import { apikey } from './apikey.js';
 import { chat } from './chat.js';
 import { harness } from './harness.js';
+import { schedule } from './schedule.js';
 import { compatibleApi } from './compatible-api.js';
 import { mcpServer } from './mcp-server.js';
 import { oauth } from './oauth.js';
@@ -53,6 +54,7 @@ export const parts: readonly Readonly<Record<string, string>>[] = [
   apikey,
   chat,
   harness,
+  schedule,
   compatibleApi,
   mcpServer,
   oauth,

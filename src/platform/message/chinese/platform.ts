@@ -1,4 +1,6 @@
 export const platform = {
+  'The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.':
+    '计划无效。cron 有五个字段，例如 0 6 * * 1-5；timeZone 是时区名称，例如 Europe/Berlin。',
   ' {0}': '{0}',
   ', {0}': '；{0}',
   'The form could not be read: {0}. Send it again as multipart/form-data.':

@@ -14,8 +14,6 @@ export const source = {
     '文档在来源中的 id 必须为 1 到 {0} 字节。',
   'The address answered with status {0}. Check that it opens without a sign-in, and enter its final address.':
     '该地址返回状态 {0}。请确认无需登录即可打开，并填写最终地址。',
-  'The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.':
-    '计划无效。cron 有五个字段，例如 0 6 * * 1-5；timeZone 是时区名称，例如 Europe/Berlin。',
   'There is a source {0} of the kind {1}. Choose another name, or delete it.':
     '已存在类型为 {1} 的来源 {0}。请选择其他名称，或先删除它。',
   'A program puts the documents of the source {0}. Run that program.':
