@@ -161,7 +161,7 @@ describe('the metrics of a service that has worked', () => {
       }),
     );
     await expect(rows).rejects.toBe(undone);
-    expect(series.map((name) => value(provoked, name))).toEqual([2, 1, 1, 1, 1]);
+    expect(series.map((name) => value(provoked, name))).toEqual([2, 1, 1, 1, 1, 1]);
   });
 
   it('count a limit of which nine tenths are used', async () => {
