@@ -114,7 +114,7 @@ describe('a schedule', () => {
       [TENANT, fire.chatSessionId],
     );
     const followed = await admin.raw('GET', `/chat/turns/${turn?.id}/stream`);
-    expect(followed.body).toContain('event: done');
+    expect(followed.text).toContain('event: done');
     const { data } = done(await admin.get<Schedule>(`/schedule/${schedule.id}`));
     expect(data.nextDue).not.toBeNull();
 
