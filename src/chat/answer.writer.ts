@@ -63,7 +63,7 @@ export interface FrameOutput extends Pick<SseWriter, 'write' | 'drained' | 'onCl
 
 export type AnswerClient = FrameOutput & Pick<SseWriter, 'closed'>;
 
-/** Nobody reads along. */
+/** No client reads along. */
 export const UNREAD: AnswerClient = {
   closed: false,
   write: () => true,

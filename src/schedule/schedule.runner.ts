@@ -90,7 +90,7 @@ export class ScheduleRunner implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  /** Of several times that were missed, one is made. */
+  /** Makes one time where several were missed. */
   private async fire(tenantId: string, id: number): Promise<void> {
     await this.database.transaction(async () => {
       const schedule = await this.repository.lockDue(tenantId, id);
@@ -123,7 +123,8 @@ export class ScheduleRunner implements OnApplicationBootstrap, BeforeApplication
       const { userId, tenantId } = schedule;
       const owner = await this.callers.working({ userId, tenantId });
       if (!owner || !mayAny(owner, ['chat:schedule:add'])) {
-        return await this.repository.end(fire, 'refused', { failure: RIGHTS_LOST });
+        await this.repository.end(fire, 'refused', { failure: RIGHTS_LOST });
+        return;
       }
       // Usage and limits count the schedule as a tag.
       const caller = { ...owner, tags: [`schedule:${schedule.id}`] };

@@ -122,8 +122,8 @@ export class ScheduleService {
   async fires(caller: Caller, query: FireListQuery): Promise<Page<ScheduleFireView>> {
     const { tenantId, userId } = caller;
     const { scheduleId: id } = query;
-    const own = await this.repository.schedules.find(tenantId, { userId, ...(id && { id }) });
-    const where = { scheduleId: In(own.map((schedule) => schedule.id)) };
+    const schedules = await this.repository.schedules.find(tenantId, { userId, ...(id && { id }) });
+    const where = { scheduleId: In(schedules.map((schedule) => schedule.id)) };
     const page = await this.repository.fires.page(tenantId, query, where, { id: 'DESC' });
     return page.map((fire) => ScheduleFireView.from(fire));
   }
