@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
 import { acrossTenants, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import { msg } from '../platform/message/index.js';
 import type { Message } from '../platform/message/index.js';
+import type { FireListQuery } from './schedule.dto.js';
 import { Schedule, ScheduleFire } from './schedule.entity.js';
 import type { FireState } from './schedule.entity.js';
 
@@ -25,6 +28,17 @@ export class ScheduleRepository {
   constructor(private readonly database: Database) {
     this.schedules = new TenantScoped(database, Schedule, msg`The schedule`);
     this.fires = new TenantScoped(database, ScheduleFire, msg`The time of the schedule`);
+  }
+
+  /** The times of the user's schedules, or of one of them, the latest first. */
+  async firesOf(
+    tenantId: string,
+    userId: number,
+    { scheduleId: id, ...query }: FireListQuery,
+  ): Promise<Page<ScheduleFire>> {
+    const schedules = await this.schedules.find(tenantId, { userId, ...(id && { id }) });
+    const where = { scheduleId: In(schedules.map((schedule) => schedule.id)) };
+    return this.fires.page(tenantId, query, where, { id: 'DESC' });
   }
 
   /** The schedules that are due, of all tenants. */

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
 import { mayAny } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
@@ -119,12 +118,8 @@ export class ScheduleService {
     await this.announce(tenantId, fireId);
   }
 
-  async fires(caller: Caller, query: FireListQuery): Promise<Page<ScheduleFireView>> {
-    const { tenantId, userId } = caller;
-    const { scheduleId: id } = query;
-    const schedules = await this.repository.schedules.find(tenantId, { userId, ...(id && { id }) });
-    const where = { scheduleId: In(schedules.map((schedule) => schedule.id)) };
-    const page = await this.repository.fires.page(tenantId, query, where, { id: 'DESC' });
+  async fires({ tenantId, userId }: Caller, query: FireListQuery): Promise<Page<ScheduleFireView>> {
+    const page = await this.repository.firesOf(tenantId, userId, query);
     return page.map((fire) => ScheduleFireView.from(fire));
   }
 
