@@ -1044,6 +1044,8 @@ export const noReferences: Record<string, string> = {
     'Must be that of the state, which is not guessed.',
   'GET /mcp/account/:serverId/client serverId':
     'Answers addresses with this number, whatever it is.',
+  'POST /mcp/server account': 'Whose account is used: one of three words.',
+  'PUT /mcp/server account': 'The same.',
   'POST /mcp/server clientId': 'What an authorization server calls this service.',
   'PUT /mcp/server clientId': 'The same.',
   'POST /mcp id': 'That of the message, which its answer repeats.',
