@@ -23,6 +23,24 @@ const CLIENT = { name: 'plinth', title: 'Plinth', version: serviceVersion() };
 /** Statuses of answers that cannot have a body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
+/** Codes of JSON-RPC for a request that was not carried out: parse error, invalid request, unknown method, invalid parameters. */
+const REFUSALS = new Set([-32_700, -32_600, -32_601, -32_602]);
+const REQUEST_TIMEOUT = 408;
+
+/** A call of a tool was sent, and no answer says what became of it. */
+export class LostAnswerError extends Error {
+  override readonly name = 'LostAnswerError';
+
+  constructor(cause: unknown) {
+    super('The answer of the tool was lost.', { cause });
+  }
+}
+
+/** Whether the server may have got a call of a tool. */
+interface Delivery {
+  isPossible: boolean;
+}
+
 /** How a server is reached. */
 export interface ServerConnection {
   readonly address: string;
@@ -55,6 +73,7 @@ export class McpConnection {
     private readonly client: Client,
     private readonly timeoutMs: number,
     private readonly signal: AbortSignal,
+    private readonly delivery: Delivery,
   ) {}
 
   get facts(): ServerFacts {
@@ -78,11 +97,23 @@ export class McpConnection {
     return tools;
   }
 
-  call(tool: Tool, args: Record<string, unknown>): Promise<CallToolResult> {
-    return this.client.callTool(
-      { name: tool.name, arguments: args },
-      { ...this.options, toolDefinition: tool, resetTimeoutOnProgress: true, onprogress: () => {} },
-    );
+  /** Rejects with LostAnswerError if the tool may have been executed, and otherwise as `McpClients.with` says. */
+  async call(tool: Tool, args: Record<string, unknown>): Promise<CallToolResult> {
+    try {
+      return await this.client.callTool(
+        { name: tool.name, arguments: args },
+        {
+          ...this.options,
+          toolDefinition: tool,
+          resetTimeoutOnProgress: true,
+          onprogress: () => {},
+        },
+      );
+    } catch (error) {
+      const { ProtocolError } = await import('@modelcontextprotocol/client');
+      const isRefused = error instanceof ProtocolError && REFUSALS.has(error.code);
+      throw this.delivery.isPossible && !isRefused ? new LostAnswerError(error) : error;
+    }
   }
 
   private get options() {
@@ -126,8 +157,9 @@ export class McpClients {
     });
     const end = new AbortController();
     const limited = AbortSignal.any([signal, end.signal]);
+    const delivery: Delivery = { isPossible: false };
     const transport = new sdk.StreamableHTTPClientTransport(new URL(server.address), {
-      fetch: this.fetchWith(server, limited),
+      fetch: this.fetchWith(server, limited, delivery),
       requestInit: { headers: { ...server.headers } },
       ...(server.authProvider && { authProvider: server.authProvider }),
       // A lost stream is continued where the server can; a call is never sent again.
@@ -145,7 +177,7 @@ export class McpClients {
         signal: limited,
         timeout,
       });
-      const answer = await work(new McpConnection(client, timeout, limited));
+      const answer = await work(new McpConnection(client, timeout, limited, delivery));
       // Servers of older revisions keep a session until they are told.
       if (transport.sessionId !== undefined) await transport.terminateSession().catch(() => {});
       return answer;
@@ -173,8 +205,13 @@ export class McpClients {
     return challenge ?? {};
   }
 
-  private fetchWith({ timeoutMs }: ServerConnection, signal: AbortSignal): FetchLike {
+  private fetchWith(
+    { timeoutMs }: ServerConnection,
+    signal: AbortSignal,
+    delivery: Delivery,
+  ): FetchLike {
     return async (address, init = {}) => {
+      const isCall = isToolCall(init.body);
       const response = await this.http.request(String(address), {
         method: methodOf(init.method),
         headers: Object.fromEntries(new Headers(init.headers)),
@@ -182,8 +219,10 @@ export class McpClients {
         signal: init.signal ? AbortSignal.any([signal, init.signal]) : signal,
         timeouts: { connectMs: CONNECT_MS, idleMs: timeoutMs, totalMs: timeoutMs },
         redirect: 'answer',
+        ...(isCall && { onSend: () => (delivery.isPossible = true) }),
       });
       const { status, headers } = response;
+      if (isCall && isRefusal(status)) delivery.isPossible = false;
       const hasBody = !WITHOUT_BODY.has(status);
       if (!hasBody) response.discard();
       const entries = Object.entries(headers).flatMap(([name, value = []]) =>
@@ -201,6 +240,16 @@ function methodOf(method = 'GET'): 'GET' | 'POST' | 'DELETE' {
   return method === 'POST' || method === 'DELETE' ? method : 'GET';
 }
 
+function isToolCall(body: RequestInit['body']): boolean {
+  if (typeof body !== 'string' || !body.includes('tools/call')) return false;
+  return (JSON.parse(body) as { readonly method?: unknown }).method === 'tools/call';
+}
+
+/** Redirects and the faults of a client say that the request was not carried out (RFC 9110, 15.4 and 15.5); proxies send 408 also later. */
+function isRefusal(status: number): boolean {
+  return status >= 300 && status < 500 && status !== REQUEST_TIMEOUT;
+}
+
 /** The SDK sends texts and forms alone. */
 function bodyOf(body: NonNullable<RequestInit['body']>): string {
   if (typeof body === 'string') return body;
@@ -214,11 +263,16 @@ export function reasonOf(error: unknown): Message {
     if (cause instanceof DomainError) return cause.userMessage;
     cause = cause.cause;
   }
-  const text = error instanceof Error ? error.message : String(error);
+  const { message: text } =
+    error instanceof LostAnswerError ? asError(error.cause) : asError(error);
   const line = text
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
     .slice(0, MAX_REASON_CHARS)
     .toWellFormed();
   return msg`it answered: ${line}`;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

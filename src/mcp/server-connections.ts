@@ -3,7 +3,7 @@ import type { PriorDiscovery } from '@modelcontextprotocol/client';
 import type { Caller } from '../platform/access/index.js';
 import { AccountNeededError } from './account/account.errors.js';
 import { ServerAccounts } from './account/accounts.js';
-import { reasonOf, McpClients } from './mcp-client.js';
+import { LostAnswerError, reasonOf, McpClients } from './mcp-client.js';
 import type { McpConnection } from './mcp-client.js';
 import type { StoredDiscovery, ToolServer } from './tool-server.entity.js';
 import { ToolServerError } from './tool-server.errors.js';
@@ -49,7 +49,8 @@ export class ServerConnections {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AccountNeededError) throw error;
-      throw new ToolServerError(name, reasonOf(error), error);
+      const isUncertain = error instanceof LostAnswerError;
+      throw new ToolServerError(name, reasonOf(error), { cause: error, isUncertain });
     }
   }
 

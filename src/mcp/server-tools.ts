@@ -13,6 +13,7 @@ import {
   ToolForbiddenError,
   ToolNotAcceptedError,
   ToolServerDisabledError,
+  ToolServerError,
 } from './tool-server.errors.js';
 import { ToolServerRepository } from './tool-server.repository.js';
 import type { NamedTool } from './tool-server.repository.js';
@@ -100,7 +101,7 @@ export class ServerTools {
 
   /**
    * Calls a tool, if the caller may still use its server and its text is the accepted one. Each call is in the audit log. Throws
-   * DomainError.
+   * DomainError; nothing was executed after a ToolServerError that is not uncertain.
    */
   async call(
     caller: Caller,
@@ -130,6 +131,7 @@ export class ServerTools {
       return result;
     } catch (error) {
       if (error instanceof ToolNotAcceptedError) outcome = 'refused';
+      else if (error instanceof ToolServerError && !error.isUncertain) outcome = 'failed';
       throw error;
     } finally {
       await this.audit.record(caller, {
@@ -173,7 +175,7 @@ export class ServerTools {
     }
     const isCurrent =
       server.listedAt !== null && Date.now() - server.listedAt.getTime() < LIST_VALID_MS;
-    return this.connections.with(
+    const result = await this.connections.with(
       server,
       caller,
       signal,
@@ -184,10 +186,11 @@ export class ServerTools {
           const listed = await this.repository.tools.get(server.tenantId, tool.id);
           requireAccepted(listed, server, acceptedHash);
         }
-        return outcomeOf(await connection.call(definitionOf(tool.name, accepted), args));
+        return connection.call(definitionOf(tool.name, accepted), args);
       },
       isCurrent ? server.discovery : null,
     );
+    return outcomeOf(result);
   }
 }
 

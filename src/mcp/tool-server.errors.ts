@@ -25,9 +25,16 @@ export class MissingSecretError extends InvalidInputError {
 /** The server cannot be reached, or does not answer as MCP says. */
 export class ToolServerError extends DomainError {
   readonly code = 500;
+  /** A tool may have been executed; otherwise none was. */
+  readonly isUncertain: boolean;
 
-  constructor(name: string, reason: Message, cause?: unknown) {
+  constructor(
+    name: string,
+    reason: Message,
+    { cause, isUncertain }: { readonly cause: unknown; readonly isUncertain: boolean },
+  ) {
     super(msg`The tool server ${name} cannot be used: ${reason}`, { cause });
+    this.isUncertain = isUncertain;
   }
 }
 

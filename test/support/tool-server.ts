@@ -56,6 +56,8 @@ export class TestToolServer {
   scope: string | undefined;
   /** For whom tools were called. */
   readonly persons: string[] = [];
+  /** Answers calls of tools in place of a modern server. */
+  answerCall: ((response: ServerResponse, id: unknown) => void) | undefined;
   private readonly sessions = new Map<string, StreamableHTTPServerTransport>();
   private readonly handler = createMcpHandler(() => this.modern(), { legacy: 'reject' });
   private readonly http: Server;
@@ -94,9 +96,14 @@ export class TestToolServer {
     }
     if (this.authorization && !this.authorize(this.authorization, request, response)) return;
     if (this.revision === 'older') return this.answerOlder(request, response);
+    const { method = 'GET' } = request;
+    const body = method === 'POST' ? await textOf(request) : undefined;
+    if (this.answerCall && request.headers['mcp-method'] === 'tools/call') {
+      const { id } = JSON.parse(body ?? '') as { readonly id: unknown };
+      return this.answerCall(response, id);
+    }
     const end = new AbortController();
     response.once('close', () => end.abort());
-    const { method = 'GET' } = request;
     const answered = await this.handler.fetch(
       new Request(this.address, {
         method,
@@ -104,7 +111,7 @@ export class TestToolServer {
           name,
           String(value),
         ]),
-        ...(method === 'POST' && { body: await textOf(request) }),
+        ...(body !== undefined && { body }),
         signal: end.signal,
       }),
     );

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
-import { distinctNames, onlyReads, ServerTools } from '../../mcp/index.js';
+import { distinctNames, onlyReads, ServerTools, ToolServerError } from '../../mcp/index.js';
 import type { OfferedTool, ToolCallOutcome } from '../../mcp/index.js';
 import { ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolFacts, ToolOutcome } from './agent-tool.js';
@@ -50,8 +50,15 @@ export class AgentServerTools {
       consent,
       subject: `${tool.serverAddress} ${tool.name} ${tool.hash}`,
       run: async (args, { caller, signal }) => {
-        const outcome = await this.servers.call(caller, tool, args, signal);
-        return toolOutcome(tool, outcome);
+        try {
+          return toolOutcome(tool, await this.servers.call(caller, tool, args, signal));
+        } catch (error) {
+          // A server that has not got the call has done nothing.
+          if (error instanceof ToolServerError && !error.isUncertain) {
+            throw new ToolFailure(`${error.message} The tool was not executed.`);
+          }
+          throw error;
+        }
       },
     };
   }

@@ -138,7 +138,7 @@ export class AccountFlows {
       return address;
     } catch (error) {
       signal.throwIfAborted();
-      throw new ToolServerError(server.name, reasonOf(error), error);
+      throw new ToolServerError(server.name, reasonOf(error), { cause: error, isUncertain: false });
     }
   }
 

@@ -92,7 +92,11 @@ describe('failures', () => {
     await once(closed, 'listening');
     const { port: free } = closed.address() as AddressInfo;
     closed.close();
-    await expect(http.request(`http://127.0.0.1:${free}/`, request())).rejects.toMatchObject({
+    let sent = 0;
+    const onSend = (): void => void (sent += 1);
+    await expect(
+      http.request(`http://127.0.0.1:${free}/`, request({ onSend })),
+    ).rejects.toMatchObject({
       kind: 'connect',
       retryable: true,
     });
@@ -104,15 +108,21 @@ describe('failures', () => {
           ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
           : Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
     });
-    await expect(http.request('http://nowhere.invalid/', request())).rejects.toMatchObject({
+    await expect(
+      http.request('http://nowhere.invalid/', request({ onSend })),
+    ).rejects.toMatchObject({
       kind: 'dns',
       retryable: false,
     });
+    expect(sent).toBe(0);
     handler = (incoming) => void incoming.socket.destroy();
-    await expect(http.request(`http://reset.example:${port}/`, request())).rejects.toMatchObject({
+    await expect(
+      http.request(`http://reset.example:${port}/`, request({ onSend })),
+    ).rejects.toMatchObject({
       kind: 'reset',
       retryable: true,
     });
+    expect(sent).toBe(1);
   });
 
   it('ends a call that stays silent before or after the headers', async () => {

@@ -30,6 +30,8 @@ export interface OutboundRequest {
   readonly timeouts: OutboundTimeouts;
   /** answer: a redirect is an answer, and the caller requests its target. Default: it is an OutboundError. */
   readonly redirect?: 'answer';
+  /** Called right before the request is written to its connection: without it, the service has got nothing. */
+  readonly onSend?: () => void;
 }
 
 export interface OutboundResponse {
@@ -159,7 +161,7 @@ export class OutboundHttp {
   async request(address: string, request: OutboundRequest): Promise<OutboundResponse> {
     const url = this.checkedUrl(address);
     if (this.closed || request.signal.aborted) throw new OutboundError('aborted');
-    const exchange = new Exchange(request.signal, request.timeouts.totalMs);
+    const exchange = new Exchange(request.signal, request.timeouts.totalMs, request.onSend);
     const proxy = this.proxies?.of(url);
     // A proxy takes requests for http services in absolute form (RFC 9112, 3.2.2).
     const forwarding = url.protocol === 'http:' ? proxy : undefined;
@@ -327,6 +329,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     private readonly signal: AbortSignal,
     totalMs: number | undefined,
+    private readonly onSend?: () => void,
   ) {
     this.answer = Promise.withResolvers<OutboundResponse>();
     this.response = this.answer.promise;
@@ -340,7 +343,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.failure !== undefined) controller.abort(this.failure);
+    if (this.failure === undefined) this.onSend?.();
+    else controller.abort(this.failure);
   }
 
   onResponseStart(

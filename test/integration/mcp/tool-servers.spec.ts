@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentService, AgentTools, TurnSources } from '../../../src/agent/index.js';
 import type { CallContext, ToolResult } from '../../../src/agent/index.js';
@@ -60,6 +61,7 @@ describe('tool servers', () => {
       server.calls.length = 0;
       server.requests.length = 0;
       server.token = undefined;
+      server.answerCall = undefined;
     }
   });
 
@@ -281,6 +283,80 @@ describe('tool servers', () => {
     expect(['failed', 'timeout']).toContain(late.state);
     expect(modern.calls).toHaveLength(2);
     expect(aborted).toBeGreaterThan(0);
+  });
+
+  describe('that lose a call of a tool which changes something', () => {
+    const jsonRpc = (code: number) => (response: ServerResponse, id: unknown) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'No' } }));
+    const status = (code: number) => (response: ServerResponse) =>
+      void response.writeHead(code).end();
+
+    async function order(prepare: (server: ServerRow) => unknown): Promise<ToolResult> {
+      const server = await create(modern.address);
+      // The same call is not made again while its outcome is unknown.
+      const name = `order_${made}`;
+      modern.tools.clear();
+      modern.tools.set(name, answering('Ordered', { annotations: {} }));
+      const [tool] = await accepted(server.id);
+      const toolId = tool?.id ?? 0;
+      const always = { tools: [{ id: toolId, consent: 'always' }] };
+      done(await admin.put(`/mcp/server/${server.id}/tool`, always));
+      const agent = await agentOf(1, [toolId]);
+      await prepare(server);
+      return agent.call(name);
+    }
+
+    it.each([
+      ['a redirect', status(307)],
+      ['an expired credential', status(401)],
+      ['a status of a client’s fault', status(422)],
+      ['too many requests', status(429)],
+      ['invalid parameters', jsonRpc(-32_602)],
+      ['an unknown method', jsonRpc(-32_601)],
+    ])('have done nothing after %s', async (_, answer) => {
+      const result = await order(() => (modern.answerCall = answer));
+      expect(result.state).toBe('failed');
+      expect(result.content).toContain('The tool was not executed.');
+      expect((await order(() => (modern.answerCall = undefined))).state).toBe('done');
+    });
+
+    it.each([
+      ['a fault of the server', status(500)],
+      ['a gateway without an answer', status(504)],
+      ['a time-out of a request', status(408)],
+      ['an internal error', jsonRpc(-32_603)],
+      ['a closed connection behind a gateway', jsonRpc(-32_000)],
+      ['a lost connection', (response: ServerResponse) => void response.destroy()],
+      [
+        'half an answer',
+        (response: ServerResponse) =>
+          void response
+            .writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+            .write('{', () => response.destroy()),
+      ],
+    ])('leave its outcome unknown after %s', async (_, answer) => {
+      const result = await order(() => (modern.answerCall = answer));
+      expect(result.state).toBe('uncertain');
+    });
+
+    it.each([
+      ['refuse the connection', 'http://127.0.0.1:9/mcp'],
+      ['have no address any more', 'http://tools.invalid/mcp'],
+    ])('have done nothing where they %s', async (_, address) => {
+      const move = 'UPDATE tool_server SET address = $2 WHERE tenant_id = $3 AND id = $1';
+      const result = await order(async ({ id }) => {
+        await plinth.app.get(Database).query(move, [id, address, '000000']);
+      });
+      expect(result.state).toBe('failed');
+      expect(result.content).toContain('The tool was not executed.');
+      expect(modern.calls).toEqual([]);
+      const { rows } = await admin.get<{ detail: { outcome: string } }[]>(
+        '/monitor/audit/list?action=call&targetType=tool_server',
+      );
+      expect(rows?.[0]?.detail.outcome).toBe('failed');
+    });
   });
 
   it('keep secrets to themselves and to the origin that they were entered for', async () => {
