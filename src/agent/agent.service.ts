@@ -44,6 +44,7 @@ import { AgentRuntimes } from './runtime/runtime.registry.js';
 import type { AgentTool } from './tool/agent-tool.js';
 import { AgentServerTools } from './tool/server.tools.js';
 import { AgentTools } from './tool/tool.registry.js';
+import { FIND_TOOLS } from './tool/tool-search.js';
 
 const LABEL = msg`The agent`;
 const MAX_KNOWLEDGE_BASES = 20;
@@ -220,7 +221,7 @@ export class AgentService {
     { mcpToolIds }: Pick<AgentForChat, 'mcpToolIds'>,
   ): Promise<AgentTool[]> {
     const ownNames = this.tools.all.map(({ name }) => name);
-    return this.serverTools.of(caller, mcpToolIds, ownNames);
+    return this.serverTools.of(caller, mcpToolIds, [...ownNames, FIND_TOOLS]);
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {

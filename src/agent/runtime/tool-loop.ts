@@ -18,8 +18,9 @@ import type {
 } from '../../provider/index.js';
 import { TurnSources } from '../tool/sources.js';
 import { newEffectId } from '../tool/tool.effects.js';
+import { ToolSearch } from '../tool/tool-search.js';
 import type { AgentTools, CallContext } from '../tool/tool.registry.js';
-import type { ToolResult } from '../tool/agent-tool.js';
+import type { AgentTool, ToolResult } from '../tool/agent-tool.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
 import { ContextWindow } from './context-window.js';
 import { Handover } from './handover.js';
@@ -56,6 +57,9 @@ class TurnWaits extends Error {
 export class ToolLoop {
   readonly parts = new Handover<readonly TurnPart[]>();
   private readonly offered: readonly ToolDefinition[];
+  private readonly serverTools: readonly AgentTool[];
+  /** Set where the tools are too many to be given to the model. */
+  private readonly search: ToolSearch | undefined;
   private readonly sources: TurnSources;
   private steps = 0;
   private calls = 0;
@@ -80,7 +84,18 @@ export class ToolLoop {
     private readonly limits: LoopLimits,
     private readonly signal: AbortSignal,
   ) {
-    this.offered = services.tools.offered(turn.tools, turn);
+    const { tools } = services;
+    const { serverTools = [] } = turn;
+    const offered = tools.offered(turn.tools, turn);
+    if (ToolSearch.isNeeded(offered) && serverTools.length > 0) {
+      this.search = new ToolSearch(serverTools);
+      this.search.restore(turn.messages);
+      this.serverTools = [...serverTools, this.search.tool];
+      this.offered = tools.offered(turn.tools, { ...turn, serverTools: this.serverTools });
+    } else {
+      this.serverTools = serverTools;
+      this.offered = offered;
+    }
     this.sources = turn.sources ?? new TurnSources();
   }
 
@@ -128,9 +143,13 @@ export class ToolLoop {
         this.recordingFailure(() => this.callModel(request, handler)),
       wrapToolCall: (request) => this.recordingFailure(() => this.callTool(request)),
     });
-    // The tools as definitions only: callTool executes the calls, so LangChain reads and repairs no arguments.
-    const tools = this.offered.map((tool) => ({ ...tool }));
-    return createAgent({ model: chatModel, tools, middleware: [hooks] });
+    return createAgent({ model: chatModel, tools: this.givenTools(), middleware: [hooks] });
+  }
+
+  /** The tools as definitions only: callTool executes the calls, so LangChain reads and repairs no arguments. */
+  private givenTools() {
+    const given = this.search?.given(this.offered) ?? this.offered;
+    return given.map((tool) => ({ ...tool }));
   }
 
   private async recordingFailure<T>(work: () => Promise<T>): Promise<T> {
@@ -160,7 +179,12 @@ export class ToolLoop {
     const availableTokens = this.availableTokens();
     const messages = this.withImages(this.window.within(request.messages, availableTokens));
     const estimatedInput = this.window.tokensOf(messages);
-    const answer = await handler({ ...request, messages, ...(reached && { toolChoice: 'none' }) });
+    const answer = await handler({
+      ...request,
+      messages,
+      ...(this.search && { tools: this.givenTools() }),
+      ...(reached && { toolChoice: 'none' }),
+    });
     this.resultTokens = this.tokensForResults(availableTokens, [...messages, answer]);
     this.tokens += this.tokensOfCall(estimatedInput, answer);
     if (!reached) {
@@ -248,9 +272,9 @@ export class ToolLoop {
   }
 
   private callContext(): CallContext {
-    const { caller, agentId, bases, filter, skills, serverTools, effects } = this.turn;
-    const { sources } = this;
-    const offered = this.offered.map(({ name }) => name);
+    const { caller, agentId, bases, filter, skills, effects } = this.turn;
+    const { sources, serverTools } = this;
+    const offered = this.givenTools().map(({ name }) => name);
     const { counter } = this.window;
     const tokens = Math.floor(this.resultTokens / this.callsOfStep) - RESULT_OVERHEAD;
     const room = { tokens, counter };
@@ -296,7 +320,7 @@ export class ToolLoop {
   private availableTokens(): number {
     const { model, generation } = this.turn;
     const { contextWindow } = model;
-    const tools = this.window.counter.count(JSON.stringify(this.offered));
+    const tools = this.window.counter.count(JSON.stringify(this.givenTools()));
     return sendableTokens({ contextWindow, maxAnswer: generation.maxTokens }) - tools;
   }
 

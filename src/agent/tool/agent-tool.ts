@@ -81,6 +81,10 @@ export interface ToolFacts {
 export interface AgentTool<Input = unknown> {
   /** The name on the wire and for the model, in snake_case. */
   readonly name: string;
+  /** What people call the tool; a search for tools finds it, too. */
+  readonly title?: string | undefined;
+  /** The tool server that the tool is of. */
+  readonly serverName?: string | undefined;
   /** Description for the model: purpose, limits, and when to use another tool. */
   readonly description: string;
   /** A strict object: an unknown property is an error. */
