@@ -100,7 +100,8 @@ export class TestToolServer {
     const body = method === 'POST' ? await textOf(request) : undefined;
     if (this.answerCall && request.headers['mcp-method'] === 'tools/call') {
       const { id } = JSON.parse(body ?? '') as { readonly id: unknown };
-      return this.answerCall(response, id);
+      this.answerCall(response, id);
+      return;
     }
     const end = new AbortController();
     response.once('close', () => end.abort());

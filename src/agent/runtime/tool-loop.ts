@@ -148,8 +148,8 @@ export class ToolLoop {
 
   /** The tools as definitions only: callTool executes the calls, so LangChain reads and repairs no arguments. */
   private givenTools() {
-    const given = this.search?.given(this.offered) ?? this.offered;
-    return given.map((tool) => ({ ...tool }));
+    const tools = this.search?.given(this.offered) ?? this.offered;
+    return tools.map((tool) => ({ ...tool }));
   }
 
   private async recordingFailure<T>(work: () => Promise<T>): Promise<T> {

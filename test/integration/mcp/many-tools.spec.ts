@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { createAgent } from '../../support/agents.js';
@@ -16,10 +17,11 @@ interface ToolRow {
   readonly listedHash: string;
 }
 
-interface Asked {
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
-  readonly tools: readonly { readonly function: { readonly name: string } }[];
-}
+const askedBody = z.object({
+  messages: z.array(z.object({ role: z.string(), content: z.string().nullable() })),
+  tools: z.array(z.object({ function: z.object({ name: z.string() }) })),
+});
+type Asked = z.output<typeof askedBody>;
 
 let plinth: Plinth;
 let admin: Session;
@@ -61,7 +63,7 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
 });
 
-const asked = (): Asked[] => simulator.requests.map(({ body }) => body as unknown as Asked);
+const asked = (): Asked[] => simulator.requests.map(({ body }) => askedBody.parse(body));
 const namesIn = ({ tools }: Asked): string[] => tools.map((tool) => tool.function.name);
 
 it('an agent with 200 tools on three servers finds the right one and answers with it', async () => {
