@@ -1,4 +1,4 @@
-import { API_SURFACES, MAX_TAG_CHARS } from '../platform/access/index.js';
+import { API_SURFACES, MAX_TAG_CHARS, TOOL_CONSENTS } from '../platform/access/index.js';
 import {
   BasedOnRevision,
   Flag,
@@ -90,6 +90,11 @@ const keyFields = {
     optional: true,
     description:
       'true: below /v1, a parameter that the model does not know is refused with its name. Default false: it is left out and named in the header x-plinth-ignored',
+  }),
+  toolConsent: OneOf(TOOL_CONSENTS, {
+    optional: true,
+    description:
+      'What becomes of calls of agents’ tools that ask a person (consent ask). refuse: they are not executed, the default; allow: they are, without asking, and recorded',
   }),
   expireTime: Text({
     optional: true,

@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { ToolConsent } from '../platform/access/index.js';
 import {
   Bigint,
   Char,
@@ -47,6 +48,7 @@ export class ApiKey {
   @Text({ array: true, default: '{}' }) tags: string[];
   /** Requests with a parameter that the model does not know are refused. */
   @Flag({ default: false }) strictParameters: boolean;
+  @Varchar(10, { default: 'refuse' }) toolConsent: ToolConsent;
   /** Incremented when permissions or limits change. */
   @Integer({ default: 1 }) rightsVersion: number;
 

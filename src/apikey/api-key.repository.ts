@@ -25,6 +25,7 @@ export type ApiKeyValues = Partial<
     | 'doors'
     | 'tags'
     | 'strictParameters'
+    | 'toolConsent'
     | 'expireTime'
   >
 >;

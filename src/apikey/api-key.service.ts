@@ -67,6 +67,7 @@ const RIGHTS: readonly (keyof ApiKeyValues)[] = [
   'doors',
   'tags',
   'strictParameters',
+  'toolConsent',
 ];
 
 /**
@@ -239,6 +240,7 @@ export class ApiKeyService {
         doors: unique(doors),
         tags: unique(input.tags),
         strictParameters: input.strictParameters,
+        toolConsent: input.toolConsent,
       }),
       ...(expireTime && { expireTime: futureTime(expireTime) }),
     };

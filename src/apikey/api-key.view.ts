@@ -1,4 +1,4 @@
-import { API_KEY_PREFIX, API_SURFACES } from '../platform/access/index.js';
+import { API_KEY_PREFIX, API_SURFACES, TOOL_CONSENTS } from '../platform/access/index.js';
 import {
   flag,
   integer,
@@ -37,6 +37,9 @@ export class ApiKeyView extends View({
   }),
   strictParameters: flag({
     description: 'Whether a parameter that the model does not know is refused',
+  }),
+  toolConsent: oneOf(TOOL_CONSENTS, {
+    description: 'What becomes of calls of tools that ask a person',
   }),
   state: oneOf(['active', 'expired', 'revoked']),
   expireTime: nullable(time({ description: 'The key is not valid from then on' })),

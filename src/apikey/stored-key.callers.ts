@@ -159,7 +159,7 @@ export class StoredKeyCallers
     use: Pick<Caller, 'validUntil' | 'origin'> & { readonly secretVersion: number },
   ): Promise<Caller> {
     const { secretVersion, validUntil, origin } = use;
-    const { id, tenantId, userId, tags, strictParameters } = key;
+    const { id, tenantId, userId, tags, strictParameters, toolConsent } = key;
     const { revision, rightsVersion, userName } = state;
     const owner = await this.users.grantsOf({ tenantId, userId }, revision);
     return {
@@ -176,7 +176,7 @@ export class StoredKeyCallers
       roleKeys: owner.roleKeys,
       subjects: owner.subjects,
       revision,
-      apiKey: { id, limits, tags, strictParameters, rightsVersion, secretVersion },
+      apiKey: { id, limits, tags, strictParameters, toolConsent, rightsVersion, secretVersion },
       validUntil,
     };
   }

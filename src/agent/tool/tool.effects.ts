@@ -197,7 +197,8 @@ export class ToolEffects {
 
   private async requireConsent(tool: AgentTool, caller: Caller, turn: TurnEffects): Promise<void> {
     if (tool.consent === 'never') throw new ToolFailure(refusedAlways(tool));
-    if (tool.consent !== 'ask' || (await this.isGranted(tool, caller, turn))) return;
+    if (tool.consent !== 'ask' || caller.apiKey?.toolConsent === 'allow') return;
+    if (await this.isGranted(tool, caller, turn)) return;
     throw new ToolFailure(
       `The tool ${tool.name} needs the consent of a person, and no one is asked here. It was not called. Answer without it, and say so.`,
     );

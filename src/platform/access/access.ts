@@ -66,6 +66,10 @@ export const NOTHING_INLINE: InlineContent = { thinking: false, sources: false, 
 /** The kinds of records that an API key can be limited to. */
 export type LimitedRecords = 'models' | 'agents' | 'knowledgeBases';
 
+/** Calls of tools that ask a person: a key has none, so they are refused unless its owner allows all of them. */
+export const TOOL_CONSENTS = ['refuse', 'allow'] as const;
+export type ToolConsent = (typeof TOOL_CONSENTS)[number];
+
 /** The API key that a request was sent with. */
 export interface CallerKey {
   readonly id: number;
@@ -75,6 +79,7 @@ export interface CallerKey {
   readonly tags: readonly string[];
   /** Requests with a parameter that the model does not know are refused. */
   readonly strictParameters: boolean;
+  readonly toolConsent: ToolConsent;
   /** Incremented when permissions or limits of the key change. */
   readonly rightsVersion: number;
   /** Incremented when the key is rotated. */

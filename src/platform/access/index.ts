@@ -31,6 +31,7 @@ export {
   signToken,
   systemCaller,
   TAG,
+  TOOL_CONSENTS,
 } from './access.js';
 export type {
   AccessRule,
@@ -42,6 +43,7 @@ export type {
   RequestOrigin,
   SignIn,
   TokenClaims,
+  ToolConsent,
 } from './access.js';
 export { AccessModule } from './access.module.js';
 export { Direct, DirectRoutes } from './direct-routes.js';

@@ -11,8 +11,9 @@ import { Database } from '../../../src/platform/database/index.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../../simulator/index.js';
 import { createAgent } from '../../support/agents.js';
-import { makeKey } from '../../support/api-keys.js';
+import { makeKey, withKey } from '../../support/api-keys.js';
 import { ChatReply, messagesAsked, OpenChat, sendChat } from '../../support/chat.js';
+import { callTool } from '../../support/mcp-client.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { overrideConstants } from '../../support/override-constants.js';
 import { done } from '../../support/people.js';
@@ -338,6 +339,45 @@ describe('a tool that changes something', () => {
     expect(text).toContain('I cannot.');
     expect(messagesAsked(simulator).at(-1)?.content).toMatch(/needs the consent of a person/);
     expect(executed).toEqual([]);
+  });
+
+  it('is executed without a question for a key whose owner allows it', async () => {
+    const make = (fields: object) => makeKey(admin, { permissions: ['chat:chat:use'], ...fields });
+    const key = await make({ toolConsent: 'allow' });
+    const { id } = key;
+    const session = withKey(admin, key);
+    const entries = () =>
+      admin.get<{ targetId: string; action: string; detail: object }[]>(
+        '/monitor/audit/list?targetType=api_key',
+      );
+    const ofKey = async () =>
+      (await entries()).rows?.filter(({ targetId }) => targetId === String(id));
+    expect((await ofKey())?.[0]).toMatchObject({
+      action: 'create',
+      detail: { toolConsent: 'allow' },
+    });
+    const question = 'Order it';
+    const messages = [{ role: 'user', content: question }];
+    const send = () => session.raw('POST', '/chat/send', { content: question, agentId });
+    const doors = [
+      () => session.raw('POST', '/v1/chat/completions', { model: `agent-${agentId}`, messages }),
+      () => callTool(session, 'ask_agent', { agentId, question }),
+      send,
+    ];
+    for (const [place, door] of doors.entries()) {
+      sum += 1;
+      model(ordering(), { text: 'Ready.' });
+      expect((await door()).text).toContain('Ready.');
+      expect(executed).toHaveLength(place + 1);
+    }
+
+    done(await admin.put('/system/apikey', { id, toolConsent: 'refuse' }));
+    expect((await ofKey())?.[0]).toMatchObject({ detail: { toolConsent: 'refuse' } });
+    sum += 1;
+    model(ordering(), { text: 'I cannot.' });
+    await send();
+    expect(messagesAsked(simulator).at(-1)?.content).toMatch(/needs the consent of a person/);
+    expect(executed).toHaveLength(3);
   });
 
   it('is recorded without a question where its consent is always, and never called where it is never', async () => {

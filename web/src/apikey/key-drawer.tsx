@@ -78,6 +78,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
     lastDay,
     tags,
     strictParameters,
+    allowsTools,
     ...limits
   }: typeof form.values) => {
     const before = form.getInitialValues();
@@ -100,6 +101,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
           ...end,
           ...(tags.length > 0 && { tags }),
           ...(strictParameters && { strictParameters }),
+          ...(allowsTools && { toolConsent: 'allow' }),
           name,
           permissions: [...chosen],
         },
@@ -130,6 +132,7 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         ...(form.isDirty('lastDay') && end),
         ...(form.isDirty('tags') && { tags }),
         ...(form.isDirty('strictParameters') && { strictParameters }),
+        ...(form.isDirty('allowsTools') && { toolConsent: allowsTools ? 'allow' : 'refuse' }),
         ...(withoutLimits.length > 0 && { withoutLimits }),
       },
     });
@@ -235,6 +238,11 @@ export function KeyDrawer({ apiKey, scope, onCreated, onClose }: Props) {
         description={t('strictHelp')}
         {...form.getInputProps('strictParameters', { type: 'checkbox' })}
       />
+      <Switch
+        label={t('allowsTools')}
+        description={t('allowsToolsHelp')}
+        {...form.getInputProps('allowsTools', { type: 'checkbox' })}
+      />
     </FormDrawer>
   );
 }
@@ -279,5 +287,6 @@ function valuesOf(apiKey: ApiKeyView | undefined) {
     tags: [...(apiKey?.tags ?? [])],
     lastDay: apiKey?.expireTime ? lastDayOf(apiKey.expireTime) : '',
     strictParameters: apiKey?.strictParameters ?? false,
+    allowsTools: apiKey?.toolConsent === 'allow',
   };
 }
