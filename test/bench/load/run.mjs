@@ -56,7 +56,8 @@ async function load(place) {
       return [...DECK.slice(first), ...DECK.slice(0, first)];
     }),
   );
-  const samples = await sampled(installation.services, began, minutes);
+  const samples = await sampled(installation.services, began);
+  await traffic.end();
   const seconds = (performance.now() - began) / 1_000;
   printTraffic(traffic.current, seconds);
   printProcesses(installation.services, samples);
