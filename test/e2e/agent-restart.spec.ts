@@ -14,10 +14,15 @@ import { ownStore } from '../support/own-store.js';
 import type { OwnStore } from '../support/own-store.js';
 import { done } from '../support/people.js';
 import { calling } from '../support/scripted-model.js';
+import { seededRandom } from '../support/seeded-random.js';
 import type { Session } from '../support/session.js';
 import { ADMIN_PASSWORD } from '../support/template.js';
 import { TestToolServer } from '../support/tool-server.js';
 import { eventually } from '../support/wait.js';
+
+/** Processes that are killed, each in the middle of so many calls. */
+const KILLS = 4;
+const CALLS_A_ROUND = 10;
 
 const EMBED = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
 
@@ -64,12 +69,30 @@ interface Tool {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  /** The tool that the server lists, accepted and called without asking. */
+  async function acceptedTool(admin: Session, { address }: TestToolServer): Promise<number> {
+    const body = { name: 'Shop', address };
+    const { id } = done(await admin.post<{ id: number }>('/mcp/server', body)).data;
+    done(await admin.post(`/mcp/server/${id}/check`, {}));
+    const [tool] = done(await admin.get<Tool[]>(`/mcp/server/${id}/tool`)).data;
+    const accepted = { id: tool?.id, accept: tool?.listedHash, consent: 'always' };
+    done(await admin.put(`/mcp/server/${id}/tool`, { tools: [accepted] }));
+    return tool?.id ?? 0;
+  }
+
+  async function answersIn(session: Session, sessionId: string): Promise<RecordedAnswer[]> {
+    const path = `/system/message/list?sessionId=${sessionId}`;
+    const { rows = [] } = await session.get<RecordedAnswer[]>(path);
+    return rows.filter(({ role }) => role === 'assistant');
+  }
+
   async function serve(): Promise<{ run: BuiltProcess; admin: Session }> {
     const run = boot(folder, {
       ...store.environment,
       ADMIN_PASSWORD,
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
+      CHAT_STREAMS_PER_USER: '20',
     });
     return { run, admin: await adminAt(await addressOf(run), ADMIN_PASSWORD) };
   }
@@ -158,16 +181,8 @@ interface Tool {
       const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
       await createProvider(admin, 'custom_api');
       const modelId = await createModel(admin, { ...service, modelName: 'agent-model' });
-      const server = { name: 'Shop', address: shop.address };
-      const { id } = done(await admin.post<{ id: number }>('/mcp/server', server)).data;
-      done(await admin.post(`/mcp/server/${id}/check`, {}));
-      const [tool] = done(await admin.get<Tool[]>(`/mcp/server/${id}/tool`)).data;
-      const accepted = { id: tool?.id, accept: tool?.listedHash, consent: 'always' };
-      done(await admin.put(`/mcp/server/${id}/tool`, { tools: [accepted] }));
-      const { id: agentId } = await createAgent(admin, modelId, {
-        runtime: 'tools',
-        mcpToolIds: [tool?.id],
-      });
+      const mcpToolIds = [await acceptedTool(admin, shop)];
+      const { id: agentId } = await createAgent(admin, modelId, { runtime: 'tools', mcpToolIds });
       const sessionId = (await admin.post<string>('/system/session', {})).data;
 
       simulator.script(calling('order', { text: 'a bicycle' }));
@@ -188,11 +203,7 @@ interface Tool {
       );
       expect(reply.text).toBe('I must not.');
       expect(shop.calls).toHaveLength(1);
-      const path = `/system/message/list?sessionId=${sessionId}`;
-      const answers = async (): Promise<RecordedAnswer[]> =>
-        (await second.admin.get<RecordedAnswer[]>(path)).rows.filter(
-          ({ role }) => role === 'assistant',
-        );
+      const answers = () => answersIn(second.admin, sessionId);
       const [interrupted, refused] = await answers();
       expect(interrupted).toMatchObject({
         state: 'failed',
@@ -211,6 +222,93 @@ interface Tool {
       simulator.script(calling('order', { text: 'a bicycle' }), { text: 'Ordered.' });
       await sendChat(second.admin, { content: 'It was not, so order', agentId, sessionId });
       expect(shop.calls).toHaveLength(2);
+      await shop.close();
+    },
+    START_MS,
+  );
+
+  it(
+    'leaves 40 calls that are neither repeated nor lost, at any moment before their result',
+    async () => {
+      const random = seededRandom(38);
+      /** unanswered: the tool does not answer; answering: it answers while the process dies; answered: its result is stored. */
+      const moments = ['unanswered', 'answering', 'answered'] as const;
+      const shop = await TestToolServer.start();
+      let answer = Promise.withResolvers<undefined>();
+      shop.tools.set('order', {
+        description: 'Orders a thing.',
+        run: async ({ text }) => {
+          if (text.startsWith('unanswered')) return new Promise(() => undefined);
+          if (text.startsWith('answering')) await answer.promise;
+          return { content: [{ type: 'text', text: 'Ordered.' }] };
+        },
+      });
+      let { run, admin } = await serve();
+      const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      await createProvider(admin, 'custom_api');
+      const mcpToolIds = [await acceptedTool(admin, shop)];
+      const agents: { id: number; modelName: string }[] = [];
+      for (let place = 0; place < CALLS_A_ROUND; place += 1) {
+        const modelName = `agent-model-${place}`;
+        const modelId = await createModel(admin, { ...service, modelName });
+        const { id } = await createAgent(admin, modelId, { runtime: 'tools', mcpToolIds });
+        agents.push({ id, modelName });
+      }
+
+      const orders: { text: string; sessionId: string; agentId: number; modelName: string }[] = [];
+      for (let round = 0; round < KILLS; round += 1) {
+        answer = Promise.withResolvers();
+        const chats: OpenChat[] = [];
+        let answeredCount = 0;
+        for (const { id: agentId, modelName } of agents) {
+          const moment = moments[Math.floor(random() * moments.length)] ?? 'unanswered';
+          const text = `${moment} ${round} ${agentId}`;
+          const sessionId = done(await admin.post<string>('/system/session', {})).data;
+          const match = { model: modelName };
+          simulator.script({ match, ...calling('order', { text }) }, { match, hold: true });
+          if (moment === 'answered') answeredCount += 1;
+          orders.push({ text, sessionId, agentId, modelName });
+          chats.push(await OpenChat.send(admin, { content: 'Order it', agentId, sessionId }));
+        }
+        await eventually(
+          () => [shop.calls.length, simulator.held],
+          ([calls = 0, held = 0]) => calls === orders.length && held === answeredCount,
+        );
+        answer.resolve(undefined);
+        run.child.kill('SIGKILL');
+        await run.exit;
+        await Promise.all(chats.map((chat) => chat.rest().catch(() => undefined)));
+        simulator.reset();
+        ({ run, admin } = await serve());
+      }
+
+      expect(orders).toHaveLength(40);
+      const states: Record<string, number> = {};
+      for (const { text, sessionId, agentId, modelName } of orders) {
+        const [interrupted] = await eventually(
+          () => answersIn(admin, sessionId),
+          ([last]) => last?.state === 'failed',
+        );
+        const state = interrupted?.steps[0]?.calls[0]?.state ?? '';
+        const [moment = ''] = text.split(' ');
+        expect([moment, state]).toEqual([
+          moment,
+          { unanswered: 'uncertain', answered: 'done' }[moment] ??
+            expect.stringMatching(/done|uncertain/),
+        ]);
+        states[`${moment} ${state}`] = (states[`${moment} ${state}`] ?? 0) + 1;
+        if (state === 'uncertain') {
+          const match = { model: modelName };
+          simulator.script({ match, ...calling('order', { text }) }, { match, text: 'No.' });
+          await sendChat(admin, { content: 'Go on', agentId, sessionId });
+          const [, repeated] = await answersIn(admin, sessionId);
+          expect(repeated?.steps[0]?.calls[0]?.state).toBe('failed');
+        }
+      }
+      const made = shop.calls.map(({ text }) => text);
+      expect(made.toSorted()).toEqual(orders.map(({ text }) => text).toSorted());
+      expect(states['unanswered uncertain']).toBeGreaterThan(0);
+      expect(states['answered done']).toBeGreaterThan(0);
       await shop.close();
     },
     START_MS,
