@@ -19,6 +19,7 @@ import {
   UpdateToolServerBody,
 } from './tool-server.dto.js';
 import { ServerTools } from './server-tools.js';
+import { stateOf } from './tool-text.js';
 import { ToolServerService } from './tool-server.service.js';
 import {
   McpToolView,
@@ -129,7 +130,10 @@ export class McpToolController {
   async list(@CurrentCaller() caller: Caller): Promise<McpToolView[]> {
     const tools = await this.tools.selectable(caller);
     return tools.map((tool) =>
-      McpToolView.of(tool, { name: `${tool.serverName}: ${tool.toolName}` }),
+      McpToolView.of(tool, {
+        name: `${tool.serverName}: ${tool.toolName}`,
+        state: stateOf(tool),
+      }),
     );
   }
 }

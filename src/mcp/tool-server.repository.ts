@@ -40,7 +40,7 @@ export type ServerValues = Partial<
 >;
 
 /** A tool with the name of its server. */
-export interface NamedTool {
+export interface NamedTool extends Pick<ServerTool, 'acceptedHash' | 'listedHash'> {
   readonly id: number;
   readonly toolName: string;
   readonly serverName: string;
@@ -215,7 +215,8 @@ export class ToolServerRepository {
   /** The accepted tools of the servers that the caller may use, by server and name. */
   async selectable(caller: Caller): Promise<NamedTool[]> {
     return this.database.query<NamedTool>(
-      `SELECT tool.id, tool.name AS "toolName", server.name AS "serverName", tool.consent
+      `SELECT tool.id, tool.name AS "toolName", server.name AS "serverName", tool.consent,
+              tool.accepted_hash AS "acceptedHash", tool.listed_hash AS "listedHash"
          FROM server_tool AS tool JOIN tool_server AS server ON server.tenant_id = $1 AND server.id = tool.server_id
         WHERE tool.tenant_id = $1 AND tool.accepted IS NOT NULL AND tool.consent <> 'never' AND server.enabled
           AND ${grantedInList('tool-server', 'use', { id: 'server.id', tenant: '$1', subjects: '$2' })}

@@ -74,18 +74,28 @@ export class ToolTextView extends View({
   title: nullable(text({ example: 'Find customers' })),
   description: text({ example: 'Finds customers by a part of their name.' }),
   inputSchema: schema<object>({ type: 'object', additionalProperties: true }),
+  outputSchema: nullable(schema<object>({ type: 'object', additionalProperties: true })),
   readOnly: flag({ description: 'The server says that it changes nothing' }),
   destructive: flag({ description: 'The server says that it may delete or overwrite' }),
   idempotent: flag({ description: 'The server says that a repeated call has no further effect' }),
+  openWorld: flag({ description: 'The server says that it reaches systems outside of it' }),
 }) {
-  static from({ title, description, inputSchema, annotations }: ToolText): ToolTextView {
+  static from({
+    title,
+    description,
+    inputSchema,
+    outputSchema,
+    annotations,
+  }: ToolText): ToolTextView {
     return ToolTextView.of({
       title: title ?? null,
       description,
       inputSchema,
+      outputSchema: outputSchema ?? null,
       readOnly: annotations.readOnlyHint === true,
       destructive: annotations.destructiveHint === true,
       idempotent: annotations.idempotentHint === true,
+      openWorld: annotations.openWorldHint === true,
     });
   }
 }
@@ -126,6 +136,7 @@ export class McpToolView extends View({
   name: text({ example: 'crm: find_customers', description: 'Server and tool' }),
   serverName: text({ example: 'crm' }),
   toolName: text({ example: 'find_customers' }),
+  state: oneOf<ToolState>(TOOL_STATES, { description: 'Only accepted tools are called' }),
   consent: oneOf<Consent>(CONSENTS),
 }) {}
 

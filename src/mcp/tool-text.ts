@@ -56,7 +56,10 @@ function readTool(tool: Tool): ListedTool | undefined {
 export const TOOL_STATES = ['accepted', 'new', 'changed', 'missing'] as const;
 export type ToolState = (typeof TOOL_STATES)[number];
 
-export function stateOf({ acceptedHash, listedHash }: ServerTool): ToolState {
+export function stateOf({
+  acceptedHash,
+  listedHash,
+}: Pick<ServerTool, 'acceptedHash' | 'listedHash'>): ToolState {
   if (listedHash === null) return 'missing';
   if (acceptedHash === null) return 'new';
   return acceptedHash === listedHash ? 'accepted' : 'changed';

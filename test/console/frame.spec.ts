@@ -379,6 +379,12 @@ async function examplePaths(admin: Session): Promise<string[]> {
     agentId: await first('/agent/agent/list', 'id'),
     modelId: await first('/system/model/list', 'id'),
     roleId: await first('/system/role/list', 'roleId'),
+    serverId: done(
+      await admin.post<{ id: number }>('/mcp/server', {
+        name: 'example',
+        address: 'http://127.0.0.1:9/mcp',
+      }),
+    ).data.id,
     groupId: done(await admin.post<number>('/system/group', { displayName: 'Example' })).data,
     sessionId: done(await admin.post<string>('/system/session', { sessionTitle: 'Empty' })).data,
   };

@@ -233,6 +233,24 @@ export async function expectNoViolations(page: Page): Promise<void> {
   if (found.length > 0) throw new Error(`axe, ${page.url()}:\n  ${found.join('\n  ')}`);
 }
 
+const SHOTS = process.env['PLINTH_SHOTS'];
+
+/** Writes pictures of the page to the folder that PLINTH_SHOTS names, for people who look at them: wide, dark and on a phone. */
+export async function takeShots(page: Page, name: string): Promise<void> {
+  if (SHOTS === undefined) return;
+  const size = page.viewportSize();
+  const setTheme = (theme: Theme) =>
+    page.evaluate(`document.documentElement.dataset.mantineColorScheme = '${theme}'`);
+  await setTheme('light');
+  await page.screenshot({ path: `${SHOTS}/${name}.png` });
+  await setTheme('dark');
+  await page.screenshot({ path: `${SHOTS}/${name}-dark.png` });
+  await setTheme('light');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.screenshot({ path: `${SHOTS}/${name}-phone.png` });
+  if (size) await page.setViewportSize(size);
+}
+
 /**
  * Fails for controls that a mouse cannot use: at the middle of what is seen of them lies something else. Looks at all of the
  * page, or of the dialog that is open. Answers how many there were.

@@ -15,6 +15,8 @@ type Content =
 
 export interface TestTool {
   readonly description: string;
+  /** Description of the argument `text`. */
+  readonly argument?: string;
   readonly annotations?: {
     readonly readOnlyHint?: boolean;
     readonly destructiveHint?: boolean;
@@ -166,10 +168,11 @@ export class TestToolServer {
 
   private modern(): McpServer {
     const server = new McpServer({ name: 'test-server', version: '2.0.0' });
-    for (const [name, { description, annotations = {}, run }] of this.tools) {
+    for (const [name, { description, argument, annotations = {}, run }] of this.tools) {
+      const text = argument === undefined ? z.string() : z.string().describe(argument);
       server.registerTool(
         name,
-        { description, annotations, inputSchema: z.object({ text: z.string() }) },
+        { description, annotations, inputSchema: z.object({ text }) },
         async (args, context) => {
           this.calls.push({ tool: name, text: args.text });
           return run(args, context.mcpReq.signal);

@@ -440,6 +440,7 @@ describe('tool servers', () => {
         name: `${name}: greet`,
         serverName: name,
         toolName: 'greet',
+        state: 'accepted',
         consent: 'always',
       },
     ]);

@@ -130,7 +130,14 @@ function GrantsForm({ access: { type, id, name, levels, grants }, onClose }: For
         })
       }
       done={t('saved')}
-      changes={[['knowledge'], ['agents'], ['models'], ['documents'], ['accessRecords']]}
+      changes={[
+        ['knowledge'],
+        ['agents'],
+        ['models'],
+        ['documents'],
+        ['toolServers'],
+        ['accessRecords'],
+      ]}
       onClose={onClose}
     >
       {type === 'document' && (

@@ -15,6 +15,7 @@ import {
   IconLogin2,
   IconMessage,
   IconPhoto,
+  IconPlug,
   IconRobot,
   IconShieldLock,
   IconThumbUp,
@@ -55,6 +56,7 @@ export const WORK: readonly Entry[] = [
 export const ADMINISTRATION: readonly Entry[] = [
   entry('/providers', 'providers', IconBrandStackshare, 'system:provider:list'),
   entry('/models', 'models', IconCpu, 'system:model:list'),
+  entry('/tool-servers', 'toolServers', IconPlug, 'mcp:server:list'),
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
   entry('/groups', 'groups', IconUsersGroup, 'system:group:list'),

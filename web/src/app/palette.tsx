@@ -11,6 +11,7 @@ import {
   IconFileText,
   IconMessage,
   IconMessagePlus,
+  IconPlug,
   IconRobot,
   IconSearch,
   IconShieldLock,
@@ -132,6 +133,16 @@ const KINDS = {
           path: search('/providers', providerName),
         }),
       ),
+  },
+  toolServers: {
+    icon: IconPlug,
+    permissions: ['mcp:server:list'],
+    read: async (name, signal) =>
+      (await plinth.toolServerList({ query: { ...first, name }, signal })).rows.map((server) => ({
+        id: `tool server ${server.id}`,
+        label: server.name,
+        path: `/tool-servers/${server.id}`,
+      })),
   },
   users: {
     icon: IconUser,

@@ -81,6 +81,9 @@ const routes = root.addChildren([
     page('/models', () => import('../model/models.page')),
     page('/models/$modelId', () => import('../model/model.page')),
 
+    page('/tool-servers', () => import('../mcp/servers.page')),
+    page('/tool-servers/$serverId', () => import('../mcp/server.page')),
+
     page('/users', () => import('../administration/users.page')),
     page('/roles', () => import('../administration/roles.page')),
     page('/roles/$roleId', () => import('../administration/role.page')),

@@ -9,6 +9,7 @@ import type chat from '../chat/texts.en.json';
 import type harness from '../harness/texts.en.json';
 import type home from '../home/texts.en.json';
 import type knowledge from '../knowledge/texts.en.json';
+import type mcp from '../mcp/texts.en.json';
 import type media from '../media/texts.en.json';
 import type model from '../model/texts.en.json';
 import type provider from '../provider/texts.en.json';
@@ -31,6 +32,7 @@ declare module 'i18next' {
       harness: typeof harness;
       home: typeof home;
       knowledge: typeof knowledge;
+      mcp: typeof mcp;
       media: typeof media;
       model: typeof model;
       provider: typeof provider;

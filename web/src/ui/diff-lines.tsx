@@ -1,7 +1,7 @@
 import 'react-diff-view/style/index.css';
 import { useMemo } from 'react';
-import { Decoration, Diff, Hunk, parseDiff } from 'react-diff-view';
-import type { FileData } from 'react-diff-view';
+import { Decoration, Diff, Hunk, markEdits, parseDiff, tokenize } from 'react-diff-view';
+import type { FileData, HunkTokens } from 'react-diff-view';
 import { diffLines, formatLines } from 'unidiff';
 import styles from './diff.module.css';
 
@@ -10,11 +10,12 @@ interface Props {
   readonly text?: string;
   readonly before?: string;
   readonly after?: string;
+  readonly wraps?: boolean;
 }
 
 const CONTEXT = 3;
 
-export default function DiffLines({ label, text, before = '', after = '' }: Props) {
+export default function DiffLines({ label, text, before = '', after = '', wraps }: Props) {
   const diff = useMemo(
     () => text ?? formatLines(diffLines(before, after), { context: CONTEXT }),
     [text, before, after],
@@ -28,13 +29,19 @@ export default function DiffLines({ label, text, before = '', after = '' }: Prop
     );
   }
   return (
-    <div className={styles['diff']} tabIndex={0} role="region" aria-label={label}>
+    <div
+      className={`${styles['diff']} ${wraps ? styles['wraps'] : ''}`}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       {files.map((file) => (
         <Diff
           key={`${file.oldPath} ${file.newPath}`}
           viewType="unified"
           diffType={file.type}
           hunks={file.hunks}
+          tokens={wraps ? editsOf(file) : null}
         >
           {(hunks) =>
             hunks.flatMap((hunk, place) => [
@@ -59,6 +66,11 @@ export default function DiffLines({ label, text, before = '', after = '' }: Prop
       ))}
     </div>
   );
+}
+
+/** The changed words of changed lines. */
+function editsOf({ hunks }: FileData): HunkTokens {
+  return tokenize(hunks, { enhancers: [markEdits(hunks, { type: 'block' })] });
 }
 
 /** Text that cannot be parsed as a diff, such as a truncated one, is shown unchanged. */

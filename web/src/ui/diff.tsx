@@ -11,6 +11,8 @@ interface Props {
   /** Two texts to compare instead of a diff. */
   readonly before?: string;
   readonly after?: string;
+  /** Wraps long lines and marks what has changed within them, as for prose. */
+  readonly wraps?: boolean;
 }
 
 /** A unified diff with line numbers, or the difference of two texts. Its code is loaded on first use. */

@@ -16,6 +16,8 @@ import styles from './form.module.css';
 
 interface DrawerProps<Values, Result> {
   readonly title: string;
+  /** Default: lg. */
+  readonly size?: 'lg' | 'xl';
   /** Id of the record if the title does not identify it; undefined for a new one. */
   readonly record?: number | string | undefined;
   readonly form: UseFormReturnType<Values>;
@@ -41,6 +43,7 @@ interface DrawerProps<Values, Result> {
  */
 export function FormDrawer<Values, Result>({
   title,
+  size = 'lg',
   record,
   form,
   action,
@@ -67,7 +70,7 @@ export function FormDrawer<Values, Result>({
     else onClose();
   };
   return (
-    <Drawer opened onClose={close} title={title}>
+    <Drawer opened onClose={close} title={title} size={size}>
       <form onSubmit={submit} noValidate>
         <Stack>
           {readOnly && <Alert color="gray">{readOnly}</Alert>}
