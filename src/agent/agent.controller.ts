@@ -68,8 +68,8 @@ export class AgentController {
   @Get('toolOptions')
   @RequirePermission('agent:agent:list')
   @AnswersArray(ToolOptionView)
-  toolOptions(): ToolOptionView[] {
-    return this.agents.toolOptions();
+  toolOptions(@CurrentCaller() caller: Caller): Promise<ToolOptionView[]> {
+    return this.agents.toolOptions(caller);
   }
 
   /** The runtimes: how an agent can answer. */

@@ -159,10 +159,18 @@ export class AgentService {
   }
 
   /** The tools that an agent can switch on. Those for skills come with `useSkills`. */
-  toolOptions(): ToolOptionView[] {
-    return this.tools.all
-      .filter(({ name }) => !SKILL_TOOLS.includes(name))
-      .map(({ name, description }) => ({ name, description }));
+  async toolOptions(caller: Caller): Promise<ToolOptionView[]> {
+    const names = this.switchableTools.map(({ name }) => name);
+    const usable = await this.usableTools(caller, names);
+    return this.switchableTools.map(({ name, description }) => ({
+      name,
+      description,
+      offered: usable.includes(name),
+    }));
+  }
+
+  private get switchableTools() {
+    return this.tools.all.filter(({ name }) => !SKILL_TOOLS.includes(name));
   }
 
   runtimeOptions(): RuntimeOptionView[] {
@@ -357,7 +365,7 @@ export class AgentService {
 
   private checkTools(names: readonly string[]): void {
     if (names.length > MAX_TOOLS) throw new TooManyBoundError(msg`tools`, names.length, MAX_TOOLS);
-    const existingTools = this.toolOptions().map(({ name }) => name);
+    const existingTools = this.switchableTools.map(({ name }) => name);
     const unknown = names.filter((name) => !existingTools.includes(name));
     if (unknown.length > 0) throw new UnknownToolError(unknown, existingTools);
   }

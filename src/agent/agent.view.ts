@@ -162,6 +162,9 @@ export class SkillOptionView extends View({
 export class ToolOptionView extends View({
   name: text({ example: 'search_knowledge' }),
   description: text({ description: 'As models get it' }),
+  offered: flag({
+    description: 'Whether models get it now; tools of the web need an enabled search provider',
+  }),
 }) {}
 
 export class RuntimeOptionView extends View({

@@ -32,6 +32,7 @@ import { Failure, NotFound, PageSkeleton } from '../ui/states';
 import { focusFirstInvalid, FormFailure, LeaveGuard, useRecordForm } from '../ui/form';
 import { Page } from '../ui/page';
 import styles from './agent.module.css';
+import { ServerToolPicker, WebNote } from './server-tools';
 
 const ALL = { pageSize: 1_000 } as const;
 
@@ -68,14 +69,15 @@ async function readChoices(signal: AbortSignal) {
     if (error instanceof ApiError && error.code === 403) return none;
     throw error;
   };
-  const [models, bases, tools, skills, runtimes] = await Promise.all([
+  const [models, bases, tools, serverTools, skills, runtimes] = await Promise.all([
     plinth.modelList({ query: { ...ALL, category: 'chat' }, signal }).catch(orNone),
     plinth.knowledgeList({ query: ALL, signal }).catch(orNone),
     plinth.agentToolOptions({ signal }),
+    plinth.mcpToolList({ signal }),
     plinth.agentSkillOptions({ signal }),
     plinth.agentRuntimeOptions({ signal }),
   ]);
-  return { models: models.rows, bases: bases.rows, tools, skills, runtimes };
+  return { models: models.rows, bases: bases.rows, tools, serverTools, skills, runtimes };
 }
 
 type OptionalNumber = number | '';
@@ -93,6 +95,7 @@ function initialValues(agent: AgentView | undefined) {
     knowledgeAs: agent?.knowledgeAs ?? ('caller' as const),
     runtime: agent?.runtime ?? 'direct',
     tools: [...(agent?.tools ?? [])],
+    mcpToolIds: agent?.mcpToolIds.map(String) ?? [],
     useSkills: agent?.useSkills ?? false,
     skillNames: [...(agent?.skillNames ?? [])],
     maxSteps: orEmpty(agent?.maxSteps),
@@ -157,6 +160,7 @@ function AgentForm({ agent, choices }: FormProps) {
         ...values,
         modelId: Number(values.modelId),
         knowledgeIds: values.knowledgeIds.map(Number),
+        mcpToolIds: values.mcpToolIds.map(Number),
         enableThinking: enableThinking ? ('1' as const) : ('0' as const),
         status: enabled ? ('0' as const) : ('1' as const),
         filter: objectOf(filter),
@@ -331,6 +335,13 @@ function AgentForm({ agent, choices }: FormProps) {
                       ))}
                     </Stack>
                   </Checkbox.Group>
+                  <WebNote tools={choices.tools} chosen={form.values.tools} />
+                  <ServerToolPicker
+                    agent={agent}
+                    tools={choices.serverTools}
+                    disabled={!canEdit}
+                    {...form.getInputProps('mcpToolIds')}
+                  />
                   <Switch
                     label={t('useSkills')}
                     {...form.getInputProps('useSkills', { type: 'checkbox' })}

@@ -23,6 +23,7 @@ import {
   IconUserCheck,
   IconUsers,
   IconUsersGroup,
+  IconWorldSearch,
 } from '@tabler/icons-react';
 import type { Icon } from '@tabler/icons-react';
 import type app from './texts.en.json';
@@ -57,6 +58,7 @@ export const ADMINISTRATION: readonly Entry[] = [
   entry('/providers', 'providers', IconBrandStackshare, 'system:provider:list'),
   entry('/models', 'models', IconCpu, 'system:model:list'),
   entry('/tool-servers', 'toolServers', IconPlug, 'mcp:server:list'),
+  entry('/search-providers', 'searchProviders', IconWorldSearch, 'system:search:list'),
   entry('/users', 'users', IconUsers, 'system:user:list'),
   entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
   entry('/groups', 'groups', IconUsersGroup, 'system:group:list'),

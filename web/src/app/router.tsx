@@ -83,6 +83,7 @@ const routes = root.addChildren([
 
     page('/tool-servers', () => import('../mcp/servers.page')),
     page('/tool-servers/$serverId', () => import('../mcp/server.page')),
+    page('/search-providers', () => import('../search/providers.page')),
 
     page('/users', () => import('../administration/users.page')),
     page('/roles', () => import('../administration/roles.page')),

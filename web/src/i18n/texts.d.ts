@@ -13,6 +13,7 @@ import type mcp from '../mcp/texts.en.json';
 import type media from '../media/texts.en.json';
 import type model from '../model/texts.en.json';
 import type provider from '../provider/texts.en.json';
+import type search from '../search/texts.en.json';
 import type signIn from '../sign-in/texts.en.json';
 import type sso from '../sso/texts.en.json';
 import type ui from '../ui/texts.en.json';
@@ -36,6 +37,7 @@ declare module 'i18next' {
       media: typeof media;
       model: typeof model;
       provider: typeof provider;
+      search: typeof search;
       'sign-in': typeof signIn;
       sso: typeof sso;
       ui: typeof ui;
