@@ -52,9 +52,11 @@ export function ServerDrawer({ server, onClose }: Props) {
     },
   });
   const { auth } = form.values;
+  // A server with OAuth keeps its client and accounts, which the API alone changes.
+  const auths = server?.auth === 'oauth' ? [...AUTHS, server.auth] : AUTHS;
   const isKept = keepsSecret(server, form.values);
   const chooseAuth = (chosen: string | null): void => {
-    const next = AUTHS.find((one) => one === chosen) ?? 'none';
+    const next = auths.find((one) => one === chosen) ?? 'none';
     const needsHeader = next === 'headers' && !keepsSecret(server, { ...form.values, auth: next });
     form.setValues({ auth: next, headers: needsHeader ? [{ name: '', secret: '' }] : [] });
   };
@@ -113,7 +115,7 @@ export function ServerDrawer({ server, onClose }: Props) {
       />
       <Select
         label={t('auth.label')}
-        data={choicesOf(AUTHS, (one) => t(`auth.${one}`))}
+        data={choicesOf(auths, (one) => t(`auth.${one}`))}
         allowDeselect={false}
         {...form.getInputProps('auth')}
         onChange={chooseAuth}
