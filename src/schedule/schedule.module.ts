@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditNames } from '../platform/audit/index.js';
 import { ChatModule } from '../chat/index.js';
 import { HarnessModule } from '../harness/index.js';
 import { ScheduleController } from './schedule.controller.js';
@@ -16,8 +15,4 @@ import { ScheduledWork } from './scheduled-work.js';
   controllers: [ScheduleController],
   providers: [ScheduleRepository, ScheduledWork, ScheduleRunner, ScheduleService],
 })
-export class ScheduleModule {
-  constructor(names: AuditNames) {
-    names.join('schedule', Schedule, 'name');
-  }
-}
+export class ScheduleModule {}

@@ -214,6 +214,7 @@ describe('what needs no id', () => {
     expect((await leaksTo(world.owner, ofTenant)).length).toBeGreaterThan(8);
     expect(await leaksTo(world.owner, ofUser)).toEqual([
       'GET /media/task/list',
+      'GET /schedule/list',
       'GET /system/message/list',
       'GET /system/session/list',
       'GET /v1/files',
