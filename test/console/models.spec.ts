@@ -175,6 +175,11 @@ describeConsole('providers, models, agents and home in the console', () => {
       async () => (await admin.get<{ keys: object[] }>(`/system/model/${id}`)).data.keys,
       ([key, ...more]) => more.length === 0 && JSON.stringify(key).includes('"enabled":false'),
     );
+    // Until the page knows it, too, a reload brings back what was typed.
+    await eventually(
+      () => page.evaluate<string[]>('Object.keys(sessionStorage)'),
+      (keys) => !keys.some((key) => key.startsWith('plinth.form.')),
+    );
     const { text } = await sendChat(admin, { model: refused, content: 'Hello' });
     expect(text.trim()).toBe('tok0 tok1 tok2');
     await page.reload();
