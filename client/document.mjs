@@ -1,9 +1,9 @@
 /**
- * Routes of other callers: clients of model services and of SCIM, which speak another protocol, browsers that are led through
- * a sign-in, and identity providers that end one.
+ * Routes of other callers: clients of model services, of SCIM and of OAuth, which speak another protocol, browsers that are led
+ * through a sign-in, and identity providers that end one.
  */
 const OTHER_CALLERS =
-  /^\/(v1|v1beta|scim)\/|^\/auth\/sso\/[^/]+\/(start|callback|backchannel-logout)$/;
+  /^\/(v1|v1beta|scim|\.well-known)\/|^\/oauth\/(register|token|revoke)$|^\/auth\/sso\/[^/]+\/(start|callback|backchannel-logout)$/;
 
 /**
  * The OpenAPI document as the functions of the client answer: the contents of an envelope in place of the envelope, and no

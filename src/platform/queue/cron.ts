@@ -8,7 +8,7 @@ export interface CronTimes {
   readonly timeZone: string | null;
 }
 
-export class InvalidScheduleError extends InvalidInputError {
+class InvalidScheduleError extends InvalidInputError {
   constructor() {
     super(
       msg`The schedule is not valid. cron has five fields, such as 0 6 * * 1-5, and timeZone is a name such as Europe/Berlin.`,

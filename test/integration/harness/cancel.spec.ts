@@ -80,7 +80,9 @@ describe('a user who is disabled', () => {
     const status = { userId: person.id, status: '1' };
     done(await harness.session.put('/system/user/changeStatus', status));
 
-    expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });
+    // The process that works on it may see the lost permission before the request to cancel.
+    const { status: end } = await harness.ended(run);
+    expect(['CANCELLED', 'FAILED']).toContain(end);
     harness.simulator.release();
   });
 });

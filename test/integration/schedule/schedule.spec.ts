@@ -118,11 +118,13 @@ describe('a schedule', () => {
     const { data } = done(await admin.get<Schedule>(`/schedule/${schedule.id}`));
     expect(data.nextDue).not.toBeNull();
 
-    const [usage] = await sql<{ tags: string[] }>(
-      'SELECT tags FROM upstream_call WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1',
-      [TENANT],
+    // The ledger is written after the answer.
+    const calls = await eventually(
+      () =>
+        sql<{ tags: string[] }>('SELECT tags FROM upstream_call WHERE tenant_id = $1', [TENANT]),
+      ({ length }) => length > 0,
     );
-    expect(usage?.tags).toEqual([`schedule:${schedule.id}`]);
+    expect(calls.map(({ tags }) => tags)).toEqual([[`schedule:${schedule.id}`]]);
   });
 
   it('begins a run in its session of the harness, and goes on where a process died', async () => {
